@@ -1,0 +1,39 @@
+# What a person does here. Every target makes .venv by itself if it is missing.
+PYTHON ?= python3
+BIN = .venv/bin
+# The cache of a compiled kernel does not see edits in the files that it imports, so the tests begin with a fresh one.
+TEST_CACHE = .cache/numba-tests
+
+.DEFAULT_GOAL := help
+.PHONY: help reproduce test lint format bench clean
+
+help: ## Show this list
+	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
+
+.venv/installed: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint]'
+	@touch $@
+
+reproduce: .venv/installed ## Learn MNIST 2 vs 3 attentively and in full, and print what was read and what was lost
+	@$(BIN)/python examples/mnist_pairs.py
+
+test: .venv/installed ## Run all tests, on all cores
+	@rm -rf $(TEST_CACHE)
+	NUMBA_CACHE_DIR=$(TEST_CACHE) $(BIN)/python -m pytest -n auto --dist worksteal
+
+lint: .venv/installed ## Check style, types and the import graph
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: .venv/installed ## Format the code
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: .venv/installed ## Measure speed and accuracy beside the peers
+	$(BIN)/python benchmarks/learning.py
+
+clean: ## Remove everything that was made
+	rm -rf .venv .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist

@@ -1,0 +1,50 @@
+"""Additive classifiers that stop reading features as soon as the decision is clear."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from saccade.version import __version__
+
+if TYPE_CHECKING:
+    from saccade import datasets
+    from saccade.boundaries import Budget, ConstantSTST, CurvedSTST, Full
+    from saccade.learners.passive_aggressive import PassiveAggressive
+    from saccade.learners.pegasos import Pegasos
+    from saccade.learners.perceptron import Perceptron
+
+# Where each public name lives. It is imported when it is first used: scikit-learn and numba take a second to import.
+_HOMES = {
+    "Budget": "saccade.boundaries",
+    "ConstantSTST": "saccade.boundaries",
+    "CurvedSTST": "saccade.boundaries",
+    "Full": "saccade.boundaries",
+    "PassiveAggressive": "saccade.learners.passive_aggressive",
+    "Pegasos": "saccade.learners.pegasos",
+    "Perceptron": "saccade.learners.perceptron",
+    "datasets": "saccade",
+}
+
+__all__ = [
+    "Budget",
+    "ConstantSTST",
+    "CurvedSTST",
+    "Full",
+    "PassiveAggressive",
+    "Pegasos",
+    "Perceptron",
+    "__version__",
+    "datasets",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'saccade' has no attribute {name!r}")
+    home = _HOMES[name]
+    value = import_module(f"saccade.{name}") if home == "saccade" else getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

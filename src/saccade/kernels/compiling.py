@@ -1,0 +1,19 @@
+"""How the kernels are compiled.
+
+Two things would cost more than a short walk: copying a state of many arrays into a function that is called, and
+counting references to its arrays. So what runs for every example is inlined, and kernels allocate nothing, which lets
+them do without reference counts.
+"""
+
+from typing import Any
+
+from numba import njit
+
+_options: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
+
+# Functions that are called. The cache of a kernel does not see edits in files it imports: the tests use a fresh one.
+kernel = njit(**_options)
+# Loops over features, whose sums may be reordered so that they run on vectors; NaN and infinity keep their meaning.
+loop = njit(fastmath={"reassoc", "contract", "nsz"}, **_options)
+# Functions that are written into their caller.
+inlined = njit(inline="always", **_options)

@@ -1,0 +1,100 @@
+"""What a learner knows, as plain arrays, and the integer codes that the kernels understand."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.floating]
+
+# Update rules.
+PEGASOS, ALGORITHM1, PERCEPTRON, PA1, PA2 = range(5)
+# Orders. SAMPLED is weighted so that the walk is unbiased, SAMPLED_PRINTED is the paper's own, which is not.
+NATURAL, PERMUTED, SORTED, SAMPLED, SAMPLED_PRINTED = range(5)
+# What a boundary's cushion grows with: var(S_n), the variance of the unread rest, or its sum of squared weights.
+TOTAL_VARIANCE, REST_VARIANCE, REST_SQUARED_WEIGHTS = range(3)
+
+# How many magnitudes the sorted order tells apart.
+BUCKETS = 512
+
+# Entries of State.real.
+(
+    SCALE,  # the weights are SCALE times State.weights, so that shrinking them costs one multiplication
+    INTERCEPT,  # in units of SCALE, like the weights
+    NORM2,  # squared norm of State.weights and, where one is fitted, INTERCEPT
+    TOTAL,  # sum of average weight times SCALE over the steps so far
+    AVERAGE_WEIGHT,  # sum of average weights over the steps so far
+    INTERCEPT_DEBT,  # as State.debt, for the intercept
+    EXPECTED_0,  # the unscaled margin expected of an example of the first class, from the centre
+    EXPECTED_1,
+    WEIGHT_SUM,  # of the weights of the examples so far
+    MULTIPLIER,  # on the boundary's cushion; follows the audit
+    REAL_SIZE,
+) = range(11)
+
+# Entries of State.whole.
+(
+    STEP,  # t; the first example has t = 2, because at t = 1 the step of Pegasos erases the weights
+    NEXT_REORDER,  # the number of updates at which order and cushions are made anew
+    REORDERS,
+    TRACKED,  # how often the multiplier was moved
+    N_EXAMPLES,
+    N_FILTERED,
+    N_UPDATES,
+    N_READ,
+    N_READ_FILTERED,
+    N_AUDITED,
+    N_IMPORTANT,  # audited examples whose full margin lies below the threshold
+    N_MISSED,  # those of them that the boundary would have filtered
+    WHOLE_SIZE,
+) = range(13)
+
+
+class State(NamedTuple):
+    """All that one binary learner carries from one example to the next; n features, k checkpoints, two classes."""
+
+    order: NDArray[np.uint32]  # (n,) the features in the order in which they are read; drawn with repeats if sampled
+    ratio: Floats  # (n,) what the sampled orders multiply each draw's weight with; empty for the others
+    weights: Floats  # (n,) unscaled
+    debt: Floats  # (n,) the average of the weights is (TOTAL * weights - debt) / AVERAGE_WEIGHT
+    counts: Floats  # (2, n) how many examples of each class taught the moments
+    mean: Floats  # (2, n)
+    var: Floats  # (2, n)
+    stand_in: Floats  # (2, n) zeros for a boundary that ignores means, ones for one that ignores variances
+    cushion: NDArray[np.float64]  # (2, k) by how much a walk must exceed the importance threshold
+    spare_real: NDArray[np.float64]  # (n,) room to work in
+    spare_whole: NDArray[np.int64]  # (n + BUCKETS + 1,)
+    real: NDArray[np.float64]  # (REAL_SIZE,)
+    whole: NDArray[np.int64]  # (WHOLE_SIZE,)
+
+
+class Law(NamedTuple):
+    """A boundary as numbers: stop when y E[S_n] >= theta + cushion, with cushion = slope sqrt(shift + Q_k) - minus.
+
+    E[S_n] is the full margin as expected after k features, Q_k the spread named by ``spread``. A multiplier c above 1
+    widens the cushion to cushion + (c - 1) |cushion|.
+    """
+
+    theta: float
+    centred: int  # 1 when unread features count with their class means, 0 when they count as zero
+    slope: float
+    shift: float
+    minus: float
+    spread: int
+
+
+class Settings(NamedTuple):
+    """What does not change while a learner learns."""
+
+    rule: int
+    order: int
+    strength: float  # lambda of Pegasos, C of Passive-Aggressive
+    law: Law
+    delta: float
+    limit: int  # how many features are read of any example at the most: the budget, or all
+    attentive: int  # 1 when the boundary may stop a walk
+    intercept: int
+    average: int
+    project: int
+    audit: float
+    seed: int

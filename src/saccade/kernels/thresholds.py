@@ -1,0 +1,100 @@
+"""From weights and moments to what a boundary demands of a walk, for both classes and all checkpoints."""
+
+import math
+
+import numpy as np
+
+from saccade.kernels.compiling import inlined, kernel, loop
+from saccade.kernels.state import (
+    EXPECTED_0,
+    EXPECTED_1,
+    REST_SQUARED_WEIGHTS,
+    SAMPLED,
+    SCALE,
+    TOTAL_VARIANCE,
+)
+
+# The audit's moments say nothing before this many examples of a class; until then its walks are not stopped.
+FEWEST_EXAMPLES = 8
+
+
+@inlined
+def centre(state, settings):
+    """What is expected of an unread feature of each class: its mean, or zero where the boundary ignores means."""
+    return state.mean if settings.law.centred else state.stand_in
+
+
+@inlined
+def dispersion_of(state, settings):
+    """What the squared weights of unread features count with: their variance, or one."""
+    return state.stand_in if settings.law.spread == REST_SQUARED_WEIGHTS else state.var
+
+
+@loop
+def expected_margins(weights, means):
+    kind = weights.dtype.type
+    e0, e1 = kind(0), kind(0)
+    for j in range(weights.shape[0]):
+        e0 += weights[j] * means[0, j]
+        e1 += weights[j] * means[1, j]
+    return e0, e1
+
+
+@inlined
+def set_expected(state, settings):
+    """Recompute the margin that is expected of an example of each class before anything is read."""
+    state.real[EXPECTED_0], state.real[EXPECTED_1] = expected_margins(state.weights, centre(state, settings))
+
+
+@loop
+def spreads(weights, dispersion):
+    """Return the variance of the unscaled margin in both classes, the features taken as independent."""
+    kind = weights.dtype.type
+    q0, q1 = kind(0), kind(0)
+    for j in range(weights.shape[0]):
+        q0 += weights[j] * weights[j] * dispersion[0, j]
+        q1 += weights[j] * weights[j] * dispersion[1, j]
+    return q0, q1
+
+
+@loop
+def spreads_of(features, weights, dispersion):
+    """Like spreads, of the given features alone."""
+    kind = weights.dtype.type
+    q0, q1 = kind(0), kind(0)
+    for k in range(features.shape[0]):
+        j = features[k]
+        q0 += weights[j] * weights[j] * dispersion[0, j]
+        q1 += weights[j] * weights[j] * dispersion[1, j]
+    return q0, q1
+
+
+@inlined
+def put_cushion(state, settings, c, k, spread):
+    if settings.audit > 0 and state.counts[c, 0] < FEWEST_EXAMPLES:
+        state.cushion[c, k] = np.inf
+    else:
+        law = settings.law
+        scale = state.real[SCALE]
+        state.cushion[c, k] = law.slope * math.sqrt(law.shift + scale * scale * max(spread, 0.0)) - law.minus
+
+
+@kernel
+def set_cushions(state, settings, checkpoints):
+    """Recompute all cushions for the weights and moments as they are now."""
+    spread = settings.law.spread
+    n = state.weights.shape[0]
+    dispersion = dispersion_of(state, settings)
+    q0, q1 = spreads(state.weights, dispersion)
+    done = 0
+    for k in range(checkpoints.shape[0]):
+        share = 1.0
+        if spread != TOTAL_VARIANCE:
+            if settings.order >= SAMPLED:  # every draw is expected to add its n-th part
+                share = 1.0 - checkpoints[k] / n
+            else:
+                a0, a1 = spreads_of(state.order[done : checkpoints[k]], state.weights, dispersion)
+                q0, q1 = q0 - a0, q1 - a1
+                done = checkpoints[k]
+        put_cushion(state, settings, 0, k, share * q0)
+        put_cushion(state, settings, 1, k, share * q1)

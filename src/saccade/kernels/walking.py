@@ -1,0 +1,92 @@
+"""Reading a row feature by feature until a boundary stops the walk."""
+
+from saccade.kernels.compiling import inlined, kernel, loop
+from saccade.kernels.prefetching import prefetch
+from saccade.kernels.state import EXPECTED_0, INTERCEPT, MULTIPLIER, SCALE
+from saccade.kernels.thresholds import centre
+
+# A walk that goes on after this checkpoint will touch most lines of its row: all are fetched, LINE features apart.
+FETCH_ALL = 6
+LINE = 16
+# After this checkpoint a walk is given up, and its row read in full, where the margin is as clearly too small as it
+# would have to be large to stop.
+FUTILE = 4
+
+
+@loop
+def read_eight(x, order, weights, middle, k):
+    """Return what the features at positions k to k + 7 add to the unscaled margin beyond what was expected of them.
+
+    Written out, because a loop over so few features costs more than the features do.
+    """
+    eight = order[k : k + 8]
+    a, b, c, d, e, f, g, h = eight[0], eight[1], eight[2], eight[3], eight[4], eight[5], eight[6], eight[7]
+    first = weights[a] * (x[a] - middle[a]) + weights[b] * (x[b] - middle[b])
+    second = weights[c] * (x[c] - middle[c]) + weights[d] * (x[d] - middle[d])
+    third = weights[e] * (x[e] - middle[e]) + weights[f] * (x[f] - middle[f])
+    return first + second + (third + (weights[g] * (x[g] - middle[g]) + weights[h] * (x[h] - middle[h])))
+
+
+@inlined
+def demanded(state, c, k):
+    """Return by how much a walk must exceed the importance threshold at this checkpoint to be stopped."""
+    cushion = state.cushion[c, k]
+    return cushion + (state.real[MULTIPLIER] - 1.0) * abs(cushion)
+
+
+@inlined
+def walk(X, i, state, settings, checkpoints, c):
+    """Read a row in order until the boundary stops it; return the checkpoint, or -1, and the margin expected there."""
+    x = X[i]
+    factor = (2.0 * c - 1.0) * state.real[SCALE]
+    expected = state.real[INTERCEPT] + state.real[EXPECTED_0 + c]
+    middle = centre(state, settings)[c]
+    position = 0
+    for k in range(checkpoints.shape[0]):
+        while position < checkpoints[k]:
+            expected += read_eight(x, state.order, state.weights, middle, position)
+            position += 8
+        excess, cushion = factor * expected - settings.law.theta, demanded(state, c, k)
+        if excess >= cushion:
+            return k, expected
+        if k == FETCH_ALL:
+            for j in range(0, x.shape[0], LINE):
+                prefetch(X, i, j)
+        if k > FUTILE and settings.law.centred and excess < -cushion:
+            return -1, expected
+    return -1, expected
+
+
+@inlined
+def ring(start, position, n):
+    """Return the index of a position in a ring of n that begins at start."""
+    return start + position if start + position < n else start + position - n
+
+
+@inlined
+def walk_draws(x, state, settings, checkpoints, c, start):
+    """Like walk, over the sampled draws, which are taken in a ring from a random start."""
+    n = state.order.shape[0]
+    factor = (2.0 * c - 1.0) * state.real[SCALE]
+    expected = state.real[INTERCEPT] + state.real[EXPECTED_0 + c]
+    share = state.real[EXPECTED_0 + c] / n  # each draw replaces the n-th part of what was expected
+    position = 0
+    for k in range(checkpoints.shape[0]):
+        while position < checkpoints[k]:
+            q = ring(start, position, n)
+            j = state.order[q]
+            expected += state.ratio[q] * state.weights[j] * x[j] - share
+            position += 1
+        if factor * expected - settings.law.theta >= demanded(state, c, k):
+            return k, expected
+    return -1, expected
+
+
+@kernel
+def read_only(x, order, start, size, buffer):
+    """Copy the first features in order into the buffer and leave the others zero."""
+    for j in range(buffer.shape[0]):
+        buffer[j] = 0
+    for position in range(size):
+        j = order[ring(start, position, order.shape[0])]
+        buffer[j] = x[j]

@@ -1,0 +1,1 @@
+"""Online learners over one training path: Pegasos, Perceptron, Passive-Aggressive."""

@@ -1,0 +1,158 @@
+"""The training path of one binary learner: its state, one pass over rows, what it has learned."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from saccade.boundaries import Boundary
+from saccade.inputs import Rows
+from saccade.kernels import state as codes
+from saccade.kernels.reordering import reorder
+from saccade.kernels.state import Law, Settings, State
+from saccade.kernels.thresholds import FEWEST_EXAMPLES
+from saccade.kernels.training import train_dense, train_sparse
+from saccade.orders import CODES
+from saccade.plan import Moments, Plan, checkpoints, plan_prediction
+
+__all__ = ["OnlineLearner", "UpdateRule", "new_learner"]
+
+# Features of one example are correlated, so that an honest cushion is wider than independence makes it: on the pairs of
+# MNIST two to four times. The audit starts there and finds the factor.
+FIRST_MULTIPLIER = 3.5
+# While learning, checkpoints grow apart by this factor.
+GROWTH = 1.5
+
+
+@dataclass(frozen=True)
+class UpdateRule:
+    """How a learner learns from an example: what tells Pegasos, Perceptron and Passive-Aggressive apart."""
+
+    code: int
+    strength: float  # lambda of Pegasos, C of Passive-Aggressive
+    theta: float  # margins below this are worth an update
+    project: bool = False
+
+
+@dataclass(frozen=True)
+class OnlineLearner:
+    """One binary learner. The state is changed in place by ``learn``; ``copy`` before where a failure may undo it."""
+
+    boundary: Boundary
+    order: str
+    settings: Settings
+    checkpoints: NDArray[np.int64]
+    state: State
+
+    def copy(self) -> "OnlineLearner":
+        state = State._make(array.copy() for array in self.state)
+        return replace(self, state=state)
+
+    def learn(self, X: Rows, target: NDArray[np.int8], rows: NDArray[np.uint32], weight: NDArray[np.float64]) -> int:
+        """Learn from the given rows in turn; return -1, or the row that is not finite."""
+        n = X.shape[1]
+        kind = self.state.weights.dtype
+        buffer = np.zeros(n if self.settings.limit < n else 0, kind)
+        rest = (target, rows, weight, self.checkpoints, self.state, self.settings, buffer)
+        if sp.issparse(X):
+            return int(train_sparse(X.data, X.indices, X.indptr, np.zeros((1, n), kind), *rest))
+        return int(train_dense(X, *rest))
+
+    @property
+    def counters(self) -> NDArray[np.int64]:
+        return self.state.whole
+
+    @property
+    def multiplier(self) -> float:
+        return float(self.state.real[codes.MULTIPLIER])
+
+    def weights(self) -> tuple[NDArray[np.float64], float]:
+        """Return the weights and the intercept: averaged over the steps, or those after the last one."""
+        real = self.state.real
+        weights = self.state.weights.astype(np.float64)
+        intercept = real[codes.INTERCEPT]
+        if not self.settings.average:
+            return real[codes.SCALE] * weights, float(real[codes.SCALE] * intercept)
+        total, weight = real[codes.TOTAL], real[codes.AVERAGE_WEIGHT]
+        return (total * weights - self.state.debt) / weight, float(
+            (total * intercept - real[codes.INTERCEPT_DEBT]) / weight
+        )
+
+    def moments(self) -> Moments:
+        fewest = FEWEST_EXAMPLES if self.settings.audit > 0 else 1
+        known = self.state.counts.max(axis=1, initial=0) >= fewest
+        return Moments(known, self.state.mean.astype(np.float64), self.state.var.astype(np.float64))
+
+    def plan(self) -> Plan:
+        """Plan predictions with what has been learned."""
+        coef, intercept = self.weights()
+        multiplier = max(1.0, self.multiplier) if self.settings.audit > 0 else 1.0
+        return plan_prediction(
+            coef, intercept, self.boundary, self.order, self.moments(), multiplier, self.settings.seed
+        )
+
+
+def new_learner(
+    n_features: int,
+    dtype: np.dtype[np.floating],
+    boundary: Boundary,
+    order: str,
+    rule: UpdateRule,
+    *,
+    fit_intercept: bool,
+    average: bool,
+    audit: float,
+    seed: int,
+) -> OnlineLearner:
+    """Return a learner that has seen nothing."""
+    law = boundary.law(rule.theta)
+    attentive = law is not None
+    limit = boundary.limit(n_features)
+    settings = Settings(
+        rule=rule.code,
+        order=CODES[order] if attentive or limit < n_features else codes.NATURAL,
+        strength=float(rule.strength),
+        law=law or Law(float(rule.theta), 0, 0.0, 0.0, 0.0, codes.TOTAL_VARIANCE),
+        delta=float(getattr(boundary, "delta", 0.0)),
+        limit=limit,
+        attentive=int(attentive),
+        intercept=int(fit_intercept),
+        average=int(average),
+        project=int(rule.project),
+        audit=float(audit) if attentive else 0.0,
+        seed=seed,
+    )
+    where = checkpoints(n_features if attentive else 0, GROWTH)
+    state = _new_state(n_features, dtype, settings, where.size)
+    reorder(state, settings)
+    state.whole[codes.NEXT_REORDER] = 0
+    return OnlineLearner(boundary, order, settings, where, state)
+
+
+def _new_state(n: int, dtype: np.dtype[np.floating], settings: Settings, steps: int) -> State:
+    def zeros(*shape: int) -> NDArray[np.floating]:
+        return np.zeros(shape, dtype)
+
+    moments = n if settings.attentive else 0
+    real = np.zeros(codes.REAL_SIZE)
+    real[codes.SCALE] = 1.0
+    real[codes.MULTIPLIER] = FIRST_MULTIPLIER if settings.audit > 0 else 1.0
+    whole = np.zeros(codes.WHOLE_SIZE, dtype=np.int64)
+    whole[codes.STEP] = 1
+    ones = settings.law.spread == codes.REST_SQUARED_WEIGHTS
+    return State(
+        order=np.arange(n, dtype=np.uint32),
+        ratio=zeros(n if settings.order >= codes.SAMPLED else 0),
+        weights=zeros(n),
+        debt=zeros(n if settings.average else 0),
+        counts=zeros(2, moments),
+        mean=zeros(2, moments),
+        var=zeros(2, moments),
+        stand_in=np.full((2, moments), float(ones), dtype),
+        cushion=np.full((2, steps), np.inf),
+        spare_real=np.zeros(n if settings.order >= codes.SAMPLED else 0),
+        spare_whole=np.zeros(n + codes.BUCKETS + 1, dtype=np.int64),
+        real=real,
+        whole=whole,
+    )

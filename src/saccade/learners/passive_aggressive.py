@@ -1,0 +1,76 @@
+"""Passive-Aggressive learning."""
+
+from typing import Any, Literal
+
+from saccade.boundaries import Boundary
+from saccade.kernels.state import PA1, PA2
+from saccade.learners.classifier import AttentiveLearner
+from saccade.learners.online import UpdateRule
+
+__all__ = ["PassiveAggressive"]
+
+
+class PassiveAggressive(AttentiveLearner):
+    """Passive-Aggressive classification (Crammer and others 2006), which stops reading clear examples.
+
+    An example with a margin below 1 moves the weights by tau y x, as little as brings its margin to 1: with the loss
+    l = 1 - margin, tau = min(C, l / ||x||^2) in PA-I and tau = l / (||x||^2 + 1 / (2 C)) in PA-II.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        How aggressive a step may be.
+    variant : {"pa1", "pa2"}, default="pa1"
+    boundary, order, max_iter, fit_intercept, audit, shuffle, class_weight, warm_start, n_jobs, random_state
+        As for :class:`saccade.Pegasos`. Sample and class weights multiply C.
+    average : bool, default=True
+        Average the weights over the steps, all weighted alike.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from saccade import PassiveAggressive
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> bool(PassiveAggressive(C=0.1, random_state=0).fit(scale(X), y).score(scale(X), y) > 0.95)
+    True
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        variant: Literal["pa1", "pa2"] = "pa1",
+        boundary: str | Boundary = "curved",
+        order: str = "sorted",
+        max_iter: int = 1,
+        average: bool = True,
+        fit_intercept: bool = True,
+        audit: float = 0.02,
+        shuffle: bool = True,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.C = C
+        self.variant = variant
+        self.boundary = boundary
+        self.order = order
+        self.max_iter = max_iter
+        self.average = average
+        self.fit_intercept = fit_intercept
+        self.audit = audit
+        self.shuffle = shuffle
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _update_rule(self) -> UpdateRule:
+        if not self.C > 0:
+            raise ValueError(f"C={self.C!r}: expected a positive number.")
+        codes = {"pa1": PA1, "pa2": PA2}
+        if self.variant not in codes:
+            raise ValueError(f"variant={self.variant!r}: the variants are 'pa1' and 'pa2'.")
+        return UpdateRule(codes[self.variant], self.C, theta=1.0)

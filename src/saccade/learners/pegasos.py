@@ -1,0 +1,117 @@
+"""Pegasos: a linear support vector machine learned by stochastic subgradient steps."""
+
+from typing import Any, Literal
+
+from saccade.boundaries import Boundary
+from saccade.kernels.state import ALGORITHM1, PEGASOS
+from saccade.learners.classifier import AttentiveLearner
+from saccade.learners.online import UpdateRule
+
+__all__ = ["Pegasos"]
+
+
+class Pegasos(AttentiveLearner):
+    """Attentive, Budgeted or full Pegasos, by the choice of the boundary.
+
+    Pegasos (Shalev-Shwartz, Singer, Srebro and Cotter 2010) minimises lam/2 ||w||^2 + the mean hinge loss. Attentive
+    Pegasos (Pelossof and Ying 2011) does not read an example to its end once the boundary says that its margin will be
+    above 1, where it would not move the weights.
+
+    Parameters
+    ----------
+    lam : float, default=1e-2
+        The strength of the regularisation.
+    boundary : {"full", "constant", "curved"} or a boundary, default="curved"
+        When to stop reading: ``Full()``, ``Budget(k)``, ``ConstantSTST(delta, form)``, ``CurvedSTST(delta, tail)``.
+    order : {"natural", "permuted", "sampled", "sampled-printed", "sorted"}, default="sorted"
+        Which feature is read next. While learning, "sorted" follows the weights as they move, to a sixteenth of an
+        octave.
+    max_iter : int, default=1
+        Passes over the rows of ``fit``.
+    average : bool, default=True
+        Average the weights over the steps, with weights proportional to the step's number.
+    fit_intercept : bool, default=True
+        Learn an intercept, as the weight of a constant feature 1, regularised like the others.
+    project : bool, default=True
+        After each update, project the weights onto the ball of radius 1 / sqrt(lam).
+    rule : {"pegasos", "algorithm1"}, default="pegasos"
+        "pegasos" updates where the margin is below 1 and shrinks the weights at every step; "algorithm1", as the paper
+        prints it, updates on every example that was not filtered and does nothing on a filtered one.
+    audit : float, default=0.02
+        The share of examples that is read to the end although the boundary would stop. They measure the decision error,
+        and a multiplier on the boundary follows it. 0 switches it off, which is the paper's own behaviour.
+    shuffle : bool, default=True
+        Shuffle the rows before each pass of ``fit``.
+    class_weight : dict, "balanced" or None, default=None
+    warm_start : bool, default=False
+        Let ``fit`` go on from where the last one ended, with its step size.
+    n_jobs : int or None, default=None
+        Threads for the one-against-rest learners of more than two classes.
+    random_state : int, RandomState instance or None, default=None
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, features) or (classes, features)
+    intercept_ : array of shape (1,) or (classes,)
+    classes_ : array of shape (classes,)
+    n_iter_ : int
+        The passes of the last ``fit``.
+    t_ : int
+        The step that the schedule has reached; it begins at 1, and the first example is step 2.
+    training_ : TrainingRecord
+        ``n_examples``, ``n_filtered``, ``n_updates``, ``n_read``, ``n_read_filtered``, ``n_audited``,
+        ``decision_error``, ``features_per_example``, ``features_per_filtered``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from saccade import Pegasos
+    >>> X, y = make_classification(3000, 200, n_informative=20, class_sep=2.0, random_state=0)
+    >>> model = Pegasos(random_state=0).fit(X, y)
+    >>> bool(model.training_.features_per_example < 200)
+    True
+    >>> reading = model.read(X)
+    >>> bool(reading.n_read.mean() < 200)
+    True
+    """
+
+    def __init__(
+        self,
+        lam: float = 1e-2,
+        *,
+        boundary: str | Boundary = "curved",
+        order: str = "sorted",
+        max_iter: int = 1,
+        average: bool = True,
+        fit_intercept: bool = True,
+        project: bool = True,
+        rule: Literal["pegasos", "algorithm1"] = "pegasos",
+        audit: float = 0.02,
+        shuffle: bool = True,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.lam = lam
+        self.boundary = boundary
+        self.order = order
+        self.max_iter = max_iter
+        self.average = average
+        self.fit_intercept = fit_intercept
+        self.project = project
+        self.rule = rule
+        self.audit = audit
+        self.shuffle = shuffle
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _update_rule(self) -> UpdateRule:
+        if not self.lam > 0:
+            raise ValueError(f"lam={self.lam!r}: expected a positive number.")
+        codes = {"pegasos": PEGASOS, "algorithm1": ALGORITHM1}
+        if self.rule not in codes:
+            raise ValueError(f"rule={self.rule!r}: the rules are 'pegasos' and 'algorithm1'.")
+        return UpdateRule(codes[self.rule], self.lam, theta=1.0, project=self.project)

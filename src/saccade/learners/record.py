@@ -1,0 +1,52 @@
+"""What a learner did while it learned."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.kernels import state
+
+__all__ = ["TrainingRecord"]
+
+
+@dataclass(frozen=True)
+class TrainingRecord:
+    """Counts over all examples so far; with more than two classes over all one-against-rest learners.
+
+    Examples
+    --------
+    >>> from saccade.learners.record import TrainingRecord
+    >>> TrainingRecord(n_examples=100, n_filtered=80, n_read=4000, n_read_filtered=800).features_per_filtered
+    10.0
+    """
+
+    n_examples: int = 0
+    n_filtered: int = 0  # stopped by the boundary before they were read to the end
+    n_updates: int = 0
+    n_read: int = 0  # features read in all
+    n_read_filtered: int = 0  # features read of the filtered examples
+    n_audited: int = 0
+    n_important: int = 0  # audited examples whose full margin lies below the importance threshold
+    n_missed: int = 0  # those of them that the boundary would have filtered
+
+    @property
+    def features_per_example(self) -> float:
+        return self.n_read / self.n_examples if self.n_examples else float("nan")
+
+    @property
+    def features_per_filtered(self) -> float:
+        return self.n_read_filtered / self.n_filtered if self.n_filtered else float("nan")
+
+    @property
+    def decision_error(self) -> float:
+        """The share of important examples that the boundary would have filtered, as audited; nan without any."""
+        return self.n_missed / self.n_important if self.n_important else float("nan")
+
+    @classmethod
+    def of(cls, counters: Iterable[NDArray[np.int64]]) -> "TrainingRecord":
+        """Add up the counters of the kernels."""
+        total = np.sum(list(counters), axis=0)
+        names = cls.__dataclass_fields__
+        return cls(**{name: int(total[getattr(state, name.upper())]) for name in names})

@@ -1,0 +1,123 @@
+"""Plain records of arrays: what a reader needs, and what it gives back."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.boundaries import Boundary
+from saccade.kernels.state import REST_SQUARED_WEIGHTS, TOTAL_VARIANCE, Law
+from saccade.orders import reading_order
+
+__all__ = ["Moments", "Plan", "Reading", "checkpoints", "plan_prediction"]
+
+Reals = NDArray[np.float64]
+
+
+class Plan(NamedTuple):
+    """Everything that a reader needs to predict with one linear score, as plain arrays.
+
+    A row is read in order; at checkpoint k, when ``checkpoints[k]`` features have been read and summed, it is decided
+    if the sum is at least ``upper[k]`` or at most ``lower[k]``. A row that is never decided gets its full margin.
+    """
+
+    order: NDArray[np.uint32]  # the feature at each position
+    weights: Reals  # its weight
+    offset: float  # the intercept
+    checkpoints: NDArray[np.int64]
+    lower: Reals
+    upper: Reals
+    coef: Reals  # the weights by feature, for the rows that are read in full
+
+
+class Moments(NamedTuple):
+    """What a learner knows about the features of the negative and of the positive class."""
+
+    known: NDArray[np.bool_]  # (2,) whether there is enough to go by
+    mean: Reals  # (2, n)
+    var: Reals  # (2, n)
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """What came out of reading rows: one entry per row.
+
+    With more than two classes ``margin`` has a column per class, and ``n_read`` counts the features that the
+    one-against-rest scores read in all.
+    """
+
+    label: NDArray[np.generic]
+    margin: Reals
+    n_read: NDArray[np.int64]
+    stopped: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.label)
+
+
+def checkpoints(n_features: int, growth: float = 1.25) -> NDArray[np.int64]:
+    """Return after how many features a walk is checked: every eight at first, then ever more rarely.
+
+    >>> checkpoints(100)
+    array([ 8, 16, 24, 32, 40, 48, 56, 64, 80, 96])
+    """
+    positions = []
+    position = 8
+    while position < n_features:
+        positions.append(position)
+        position = max(position + 8, int(position * growth) // 8 * 8)
+    return np.array(positions, dtype=np.int64)
+
+
+def plan_prediction(
+    coef: Reals,
+    intercept: float,
+    boundary: Boundary,
+    order: str,
+    moments: Moments,
+    multiplier: float,
+    seed: int,
+) -> Plan:
+    """Plan a two-sided walk around zero: stop as soon as the sign of the full margin is clear.
+
+    A stop with the label + errs when the row belongs to the other side, so it is judged by the moments of the negative
+    class, and a stop with the label - by those of the positive class.
+    """
+    features, weights = reading_order(order, coef, seed)
+    n = coef.size
+    law, limit = boundary.law(0.0), boundary.limit(n)
+    if law is None:
+        stops = np.array([limit] if limit < n else [], dtype=np.int64)
+        lower, upper = np.full(stops.size, np.inf), np.full(stops.size, -np.inf)
+    else:
+        stops = checkpoints(n)
+        upper = np.maximum(_demand(law, 1, coef, features, order, stops, moments, multiplier), 0)
+        lower = -np.maximum(_demand(law, -1, coef, features, order, stops, moments, multiplier), 0)
+    return Plan(features.astype(np.uint32), weights, float(intercept), stops, lower, upper, coef)
+
+
+def _demand(
+    law: Law,
+    sign: int,
+    coef: Reals,
+    features: NDArray[np.intp],
+    order: str,
+    stops: NDArray[np.int64],
+    moments: Moments,
+    multiplier: float,
+) -> Reals:
+    """Return what ``sign`` times the partial margin must reach at each checkpoint."""
+    c = 0 if sign > 0 else 1
+    if not moments.known[c]:
+        return np.full(stops.size, np.inf)
+    dispersion = np.ones(coef.size) if law.spread == REST_SQUARED_WEIGHTS else moments.var[c]
+    steps = np.stack([sign * coef * moments.mean[c], coef**2 * dispersion])
+    if order.startswith("sampled"):  # every draw is expected to add its n-th part
+        rest = steps.sum(axis=1, keepdims=True) * (1 - stops / coef.size)
+    else:
+        rest = steps.sum(axis=1, keepdims=True) - np.cumsum(steps[:, features], axis=1)[:, stops - 1]
+    spread = steps[1].sum() if law.spread == TOTAL_VARIANCE else np.maximum(rest[1], 0)
+    cushion = law.slope * np.sqrt(law.shift + spread) - law.minus
+    demand: Reals = law.theta - law.centred * rest[0] + cushion + (multiplier - 1) * np.abs(cushion)
+    return demand

@@ -1,0 +1,1 @@
+"""Readers run a plan over one kind of storage."""
