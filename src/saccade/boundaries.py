@@ -5,9 +5,13 @@ from which the kernels and the plans compute thresholds. A new boundary is one c
 
 S_n is the full margin, S_i the margin after i features, V = var(S_n) = sum of w_j^2 var(x_j), the features taken as
 independent. ``delta`` is the share of important examples, those with S_n < theta, that may be stopped.
+
+The features of one example are correlated, so that an honest cushion is wider than independence makes it: on the pairs
+of MNIST two to four times for the gaussian tail. An audit begins with the factor that a law calls its caution.
 """
 
 import math
+from numbers import Integral, Real
 from typing import Literal, Protocol
 
 from scipy.special import ndtri
@@ -67,11 +71,11 @@ class Budget(BaseEstimator):
         self.k = k
 
     def law(self, theta: float) -> None:
-        if not isinstance(self.k, int) or isinstance(self.k, bool) or self.k < 1:
+        if not isinstance(self.k, Integral) or isinstance(self.k, bool) or self.k < 1:
             raise ValueError(f"Budget(k={self.k!r}): k must be an integer of at least 1, the features to read per row.")
 
     def limit(self, n_features: int) -> int:
-        return min(self.k, n_features)
+        return min(int(self.k), n_features)
 
 
 class ConstantSTST(BaseEstimator):
@@ -105,10 +109,10 @@ class ConstantSTST(BaseEstimator):
         _check_delta(self)
         if self.form not in ("exact", "printed", "simplified"):
             raise ValueError(f'{self!r}: form must be "exact", "printed" or "simplified".')
-        log_level = math.log(1 / math.sqrt(self.delta))
+        log_level = -math.log(self.delta) / 2
         shift = 0.0 if self.form == "simplified" else theta**2 / (4 * log_level)
         minus = theta / 2 if self.form == "exact" else 0.0
-        return Law(theta, 0, math.sqrt(log_level), shift, minus, TOTAL_VARIANCE)
+        return Law(theta, 0, math.sqrt(log_level), shift, minus, TOTAL_VARIANCE, caution=1.5)
 
     def limit(self, n_features: int) -> int:
         return n_features
@@ -148,11 +152,11 @@ class CurvedSTST(BaseEstimator):
     def law(self, theta: float) -> Law:
         _check_delta(self)
         if self.tail == "gaussian":
-            return Law(theta, 1, float(-ndtri(self.delta)), 0.0, 0.0, REST_VARIANCE)
+            return Law(theta, 1, float(-ndtri(self.delta)), 0.0, 0.0, REST_VARIANCE, caution=3.5)
         if self.tail == "hoeffding":
-            return Law(theta, 1, math.sqrt(2 * math.log(1 / self.delta)), 0.0, 0.0, REST_SQUARED_WEIGHTS)
+            return Law(theta, 1, math.sqrt(2 * math.log(1 / self.delta)), 0.0, 0.0, REST_SQUARED_WEIGHTS, caution=1.0)
         if self.tail == "cantelli":
-            return Law(theta, 1, math.sqrt(1 / self.delta - 1), 0.0, 0.0, REST_VARIANCE)
+            return Law(theta, 1, math.sqrt(1 / self.delta - 1), 0.0, 0.0, REST_VARIANCE, caution=1.5)
         raise ValueError(f'{self!r}: tail must be "gaussian", "hoeffding" or "cantelli".')
 
     def limit(self, n_features: int) -> int:
@@ -179,5 +183,5 @@ def as_boundary(boundary: str | Boundary) -> Boundary:
 
 def _check_delta(boundary: ConstantSTST | CurvedSTST) -> None:
     delta = boundary.delta
-    if isinstance(delta, bool) or not isinstance(delta, int | float) or not 0 < delta < 1:
+    if isinstance(delta, bool) or not isinstance(delta, Real) or not 0 < delta < 1:
         raise ValueError(f"{boundary!r}: delta must be a number strictly between 0 and 1.")

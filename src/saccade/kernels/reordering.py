@@ -12,6 +12,7 @@ from saccade.kernels.state import (
     REORDERS,
     SAMPLED,
     SAMPLED_PRINTED,
+    SCALE,
     SORTED,
 )
 
@@ -30,13 +31,13 @@ def leading_bits(value):
 
 
 @kernel
-def sort_by_magnitude(weights, order, spare):
+def sort_by_magnitude(weights, scale, order, spare):
     """Order the features from the largest magnitude to the smallest: a stable counting sort on the leading bits."""
     n = weights.shape[0]
     bucket, start = spare[:n], spare[n:]
     top = np.int64(0)
     for j in range(n):
-        bucket[j] = leading_bits(weights[j])
+        bucket[j] = leading_bits(scale * weights[j])
         top = max(top, bucket[j])
     for b in range(start.shape[0]):
         start[b] = 0
@@ -101,7 +102,7 @@ def reorder(state, settings):
     """Make the order anew for the weights as they are, and say when it is due again."""
     turn = state.whole[REORDERS]
     if settings.order == SORTED:
-        sort_by_magnitude(state.weights, state.order, state.spare_whole)
+        sort_by_magnitude(state.weights, state.real[SCALE], state.order, state.spare_whole)
     elif settings.order == PERMUTED:
         shuffle(state.order, settings.seed, turn)
     elif settings.order == SAMPLED or settings.order == SAMPLED_PRINTED:

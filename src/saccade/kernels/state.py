@@ -81,6 +81,7 @@ class Law(NamedTuple):
     shift: float
     minus: float
     spread: int
+    caution: float  # where the audit's multiplier begins
 
 
 class Settings(NamedTuple):

@@ -9,6 +9,7 @@ from saccade.kernels.randomness import AUDIT, OFFSET, uniform
 from saccade.kernels.reordering import reorder
 from saccade.kernels.state import (
     ALGORITHM1,
+    EXPECTED_0,
     INTERCEPT,
     N_EXAMPLES,
     N_FILTERED,
@@ -54,7 +55,8 @@ def learn_from(row, state, settings, checkpoints, c, t, importance, chosen, witn
     if not (math.isfinite(margin) and math.isfinite(norm2)):
         return False
     whole[N_READ] += settings.limit
-    if settings.attentive and (witness or settings.audit == 0):
+    taught = settings.attentive and (witness or settings.audit == 0)
+    if taught:
         learn_moments(state.counts[c], state.mean[c], state.var[c], row)
     if witness and settings.attentive:
         audit_example(state, settings, chosen, margin < settings.law.theta, 1 if stopped else 0)
@@ -74,7 +76,7 @@ def learn_from(row, state, settings, checkpoints, c, t, importance, chosen, witn
             renewed = True
         if renewed and settings.attentive:
             set_cushions(state, settings, checkpoints)
-    if settings.law.centred and (length > 0 or witness):
+    if settings.law.centred and (length > 0 or taught):
         set_expected(state, settings)
     return True
 
@@ -87,7 +89,11 @@ def filter_out(row, state, settings, size, c, t, start):
     whole[N_READ] += size
     whole[N_READ_FILTERED] += size
     if settings.audit == 0:
-        learn_read_moments(state.counts[c], state.mean[c], state.var[c], row, state.order, start, size)
+        moved = learn_read_moments(
+            state.counts[c], state.mean[c], state.var[c], row, state.order, start, size, state.weights
+        )
+        if settings.law.centred:
+            state.real[EXPECTED_0 + c] += moved
     if settings.rule == PEGASOS:
         shrink(state, t)
 

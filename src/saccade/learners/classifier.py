@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -72,7 +73,7 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
                 f"warm_start=True goes on with the classes {self.classes_.tolist()}, but y has {classes.tolist()}. "
                 "Pass y with the same classes, or set warm_start=False."
             )
-        weight = self._weights(X, y, classes, codes, sample_weight)
+        weight = self._weights(X, y, classes, codes, sample_weight, in_part=False)
         learners = [one.copy() for one in self._learners] if going_on else self._new_learners(X, classes)
         seed, first = learners[0].settings.seed, int(learners[0].counters[STEP])
         rows = np.arange(X.shape[0], dtype=np.uint32)
@@ -104,7 +105,7 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         codes = np.searchsorted(known, y)
         if not np.array_equal(known[np.minimum(codes, len(known) - 1)], y):
             raise ValueError(f"y has labels that are not among the classes {known.tolist()} of the first call.")
-        weight = self._weights(X, y, known, codes, sample_weight)
+        weight = self._weights(X, y, known, codes, sample_weight, in_part=True)
         learners = self._new_learners(X, known) if first else [one.copy() for one in self._learners]
         self._pass(learners, X, codes, np.arange(X.shape[0], dtype=np.uint32), weight)
         self._take(learners, known)
@@ -165,7 +166,7 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
                 "Budget cannot be learned with order='sorted': it would never read, and so never learn, the features "
                 "that have no weight yet. Choose order='permuted', 'sampled' or 'natural'."
             )
-        if isinstance(self.max_iter, bool) or not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
+        if isinstance(self.max_iter, bool) or not isinstance(self.max_iter, Integral) or self.max_iter < 1:
             raise ValueError(
                 f"max_iter={self.max_iter!r}: expected an integer of at least 1, the passes over the rows."
             )
@@ -196,7 +197,7 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
 
     def _seeds(self, count: int) -> list[int]:
         """Draw a seed for each learner from the random state, without the cost of making one from an integer."""
-        if isinstance(self.random_state, int | np.integer):
+        if isinstance(self.random_state, Integral):
             drawn = np.random.SeedSequence(int(self.random_state)).generate_state(count) >> 1
         else:
             drawn = check_random_state(self.random_state).randint(2**31, size=count)
@@ -217,16 +218,23 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         return np.unique(classes)
 
     def _weights(
-        self, X: Rows, y: NDArray[Any], classes: NDArray[Any], codes: NDArray[np.intp], sample_weight: ArrayLike | None
+        self,
+        X: Rows,
+        y: NDArray[Any],
+        classes: NDArray[Any],
+        codes: NDArray[np.intp],
+        sample_weight: ArrayLike | None,
+        *,
+        in_part: bool,
     ) -> NDArray[np.float64]:
         """Return the weight of each row; an empty array where all weigh the same."""
         if sample_weight is None and self.class_weight is None:
             return np.empty(0)
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weight = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True, allow_all_zero_weights=in_part
+        )
         if self.class_weight is not None:
             weight = weight * compute_class_weight(self.class_weight, classes=classes, y=y)[codes]
-        if not weight.any():
-            raise ValueError("All sample weights are zero, so there is nothing to learn from; pass some positive ones.")
         return np.asarray(weight, dtype=np.float64)
 
     def _pass(

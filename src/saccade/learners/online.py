@@ -18,9 +18,6 @@ from saccade.plan import Moments, Plan, checkpoints, plan_prediction
 
 __all__ = ["OnlineLearner", "UpdateRule", "new_learner"]
 
-# Features of one example are correlated, so that an honest cushion is wider than independence makes it: on the pairs of
-# MNIST two to four times. The audit starts there and finds the factor.
-FIRST_MULTIPLIER = 3.5
 # While learning, checkpoints grow apart by this factor.
 GROWTH = 1.5
 
@@ -72,7 +69,7 @@ class OnlineLearner:
         real = self.state.real
         weights = self.state.weights.astype(np.float64)
         intercept = real[codes.INTERCEPT]
-        if not self.settings.average:
+        if not self.settings.average or real[codes.AVERAGE_WEIGHT] == 0:
             return real[codes.SCALE] * weights, float(real[codes.SCALE] * intercept)
         total, weight = real[codes.TOTAL], real[codes.AVERAGE_WEIGHT]
         return (total * weights - self.state.debt) / weight, float(
@@ -113,7 +110,7 @@ def new_learner(
         rule=rule.code,
         order=CODES[order] if attentive or limit < n_features else codes.NATURAL,
         strength=float(rule.strength),
-        law=law or Law(float(rule.theta), 0, 0.0, 0.0, 0.0, codes.TOTAL_VARIANCE),
+        law=law or Law(float(rule.theta), 0, 0.0, 0.0, 0.0, codes.TOTAL_VARIANCE, 1.0),
         delta=float(getattr(boundary, "delta", 0.0)),
         limit=limit,
         attentive=int(attentive),
@@ -137,7 +134,7 @@ def _new_state(n: int, dtype: np.dtype[np.floating], settings: Settings, steps: 
     moments = n if settings.attentive else 0
     real = np.zeros(codes.REAL_SIZE)
     real[codes.SCALE] = 1.0
-    real[codes.MULTIPLIER] = FIRST_MULTIPLIER if settings.audit > 0 else 1.0
+    real[codes.MULTIPLIER] = settings.law.caution if settings.audit > 0 else 1.0
     whole = np.zeros(codes.WHOLE_SIZE, dtype=np.int64)
     whole[codes.STEP] = 1
     ones = settings.law.spread == codes.REST_SQUARED_WEIGHTS

@@ -1,0 +1,14 @@
+"""Small problems that the tests learn."""
+
+import numpy as np
+
+
+def correlated(rows, features, *, seed, factors=5, separation=1.0, dtype=np.float64):
+    """Two classes whose features share hidden factors, so that the features of a row are far from independent."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, rows)
+    loadings = rng.normal(size=(factors, features)) / np.sqrt(factors)
+    direction = rng.normal(size=features) / np.sqrt(features)
+    X = rng.normal(size=(rows, factors)) @ loadings + rng.normal(size=(rows, features))
+    X += separation * np.where(y == 1, 1.0, -1.0)[:, None] * direction
+    return X.astype(dtype), y

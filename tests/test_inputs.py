@@ -1,0 +1,171 @@
+"""What users pass in: tables, names, values that are not finite, and failures that lose nothing."""
+
+import pickle
+
+import joblib
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+
+from data import correlated
+from saccade import Full, PassiveAggressive, Pegasos, Perceptron, version
+from saccade.exceptions import OtherVersionWarning
+from saccade.inputs import encode_labels
+
+NAMES = [f"feature {j}" for j in range(20)]
+TABLES = {
+    "pandas": lambda X: pd.DataFrame(X, columns=NAMES),
+    "polars": lambda X: pl.DataFrame(X, schema=NAMES),
+    "arrow": lambda X: pa.table({name: X[:, j] for j, name in enumerate(NAMES)}),
+}
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_tables_give_the_same_model_and_teach_the_names(table):
+    X, y = correlated(200, 20, seed=31)
+    model = Pegasos(random_state=0).fit(TABLES[table](X), y)
+    np.testing.assert_allclose(model.coef_, Pegasos(random_state=0).fit(X, y).coef_, rtol=1e-9)
+    assert list(model.feature_names_in_) == NAMES
+    np.testing.assert_array_equal(
+        model.predict(TABLES[table](X)), model.classes_[(model.read(TABLES[table](X)).margin > 0) * 1]
+    )
+
+
+def test_other_names_are_refused():
+    X, y = correlated(100, 20, seed=32)
+    model = Pegasos().fit(TABLES["pandas"](X), y)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(TABLES["pandas"](X)[NAMES[::-1]])
+    with pytest.raises(ValueError, match="20 features"):
+        Pegasos().fit(X, y).predict(X[:, :5])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_a_value_that_is_read_and_not_finite_is_named(value, kind):
+    X, y = correlated(100, 20, seed=33, dtype=kind)
+    model = Pegasos(boundary=Full(), random_state=0).fit(X, y)
+    bad = X.copy()
+    bad[17, 5] = value
+    word = "NaN" if np.isnan(value) else "inf"
+    for call in (model.predict, model.full_margin, model.read, lambda X: Perceptron(boundary=Full()).fit(X, y)):
+        with pytest.raises(ValueError, match=rf"{word}.*row 17, feature 5\b"):
+            call(bad)
+        with pytest.raises(ValueError, match=rf"{word}.*row 17, feature 5\b"):
+            call(sp.csr_matrix(bad))
+    with pytest.raises(ValueError, match=r"feature 'feature 5' \(column 5\)"):
+        Pegasos(boundary=Full()).fit(TABLES["pandas"](bad), y)
+
+
+def test_a_value_that_is_not_read_may_be_anything():
+    X, y = correlated(2000, 60, seed=34, separation=4.0)
+    model = Pegasos(max_iter=3, random_state=0).fit(X, y)
+    reading = model.read(X)
+    row = int(np.flatnonzero(reading.stopped)[0])
+    last = model._plans[0].order[-1]
+    bad = X[row : row + 1].copy()
+    bad[0, last] = np.nan
+    assert model.predict(bad)[0] == reading.label[row]
+    with pytest.raises(ValueError, match="NaN"):
+        model.full_margin(bad)
+
+
+def test_finite_values_whose_margin_overflows_are_said_to():
+    X, y = correlated(50, 10, seed=35)
+    with pytest.raises(ValueError, match="overflows"):
+        Pegasos().fit(X * 1e200, y)
+
+
+def test_a_failed_call_leaves_the_model_as_it_was():
+    X, y = correlated(200, 20, seed=36)
+    model = Pegasos(random_state=0).fit(X, y)
+    before = pickle.dumps(model)
+    bad = X.copy()
+    bad[150] = np.nan
+    for call in (
+        lambda: model.partial_fit(bad, y),
+        lambda: model.partial_fit(X, y + 7),
+        lambda: model.partial_fit(X, y, sample_weight=-np.ones(200)),
+        lambda: model.set_params(warm_start=True).fit(bad, y),
+        lambda: model.set_params(warm_start=True).fit(X, y + 1),
+    ):
+        with pytest.raises(ValueError, match=r".+"):
+            call()
+        assert pickle.dumps(model.set_params(warm_start=False)) == before
+
+
+def test_learning_goes_on_after_pickling_with_the_same_bits(tmp_path):
+    X, y = correlated(400, 30, seed=37)
+    model = Pegasos(random_state=0).partial_fit(X[:200], y[:200], [0, 1])
+    joblib.dump(model, tmp_path / "model.joblib")
+    copies = [pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model.joblib")]
+    model.partial_fit(X[200:], y[200:])
+    for copy in copies:
+        np.testing.assert_array_equal(copy.partial_fit(X[200:], y[200:]).coef_, model.coef_)
+
+
+def test_a_model_of_another_version_is_warned_about(monkeypatch):
+    X, y = correlated(50, 10, seed=38)
+    pickled = pickle.dumps(PassiveAggressive().fit(X, y))
+    monkeypatch.setattr("saccade.learners.classifier.__version__", "99.0")
+    with pytest.warns(OtherVersionWarning, match=rf"{version.__version__}.*99\.0"):
+        pickle.loads(pickled)
+
+
+@pytest.mark.parametrize(
+    "labels", [[3, 2, 3], [-5, 7, -5], ["b", "a", "b"], [True, False, True], [2**40, -(2**40), 2**40], [1.0, 0.0, 1.0]]
+)
+@pytest.mark.parametrize("kind", [None, np.uint8, np.int16])
+def test_labels_of_any_kind_are_encoded_like_unique_does(labels, kind):
+    if kind is not None:
+        labels = np.array([4, 1, 4], dtype=kind)
+    classes, codes = encode_labels(np.asarray(labels))
+    expected_classes, expected_codes = np.unique(labels, return_inverse=True)
+    np.testing.assert_array_equal(classes, expected_classes)
+    np.testing.assert_array_equal(codes, expected_codes)
+    assert classes.dtype == expected_classes.dtype
+
+
+@pytest.mark.parametrize(
+    ("model", "word"),
+    [
+        (Pegasos(lam=0), "lam"),
+        (Pegasos(lam=float("nan")), "lam"),
+        (Pegasos(rule="svm"), "rule"),
+        (Pegasos(audit=-0.1), "audit"),
+        (Pegasos(audit=float("nan")), "audit"),
+        (Pegasos(max_iter=0), "max_iter"),
+        (Pegasos(max_iter=1.5), "max_iter"),
+        (PassiveAggressive(C=-1), "C="),
+        (PassiveAggressive(variant="pa3"), "variant"),
+    ],
+    ids=repr,
+)
+def test_bad_parameters_are_named(model, word):
+    X, y = correlated(20, 4, seed=39)
+    with pytest.raises(ValueError, match=word):
+        model.fit(X, y)
+
+
+def test_partial_fit_says_what_it_needs():
+    X, y = correlated(20, 4, seed=40)
+    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+        Pegasos().partial_fit(X, y)
+    with pytest.raises(ValueError, match="balanced"):
+        Pegasos(class_weight="balanced").partial_fit(X, y, [0, 1])
+    with pytest.raises(ValueError, match="not among the classes"):
+        Pegasos().partial_fit(X, y + 5, [0, 1])
+    with pytest.raises(ValueError, match="not the same as on the last call"):
+        Pegasos().partial_fit(X, y, [0, 1]).partial_fit(X, y, [0, 1, 2])
+    with pytest.raises(ValueError, match="at least 2 classes"):
+        Pegasos().fit(X, np.zeros(20))
+
+
+def test_a_batch_of_weight_zero_teaches_nothing():
+    X, y = correlated(100, 10, seed=41)
+    model = Pegasos(random_state=0).partial_fit(X, y, [0, 1], sample_weight=np.zeros(100))
+    assert model.training_.n_examples == 0
+    assert not model.coef_.any()

@@ -1,0 +1,133 @@
+"""Reading rows by a plan: against a plain loop, and what must hold of every reading."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from reference import read_row
+
+from data import correlated
+from saccade import Budget, ConstantSTST, CurvedSTST, Full, PassiveAggressive, Pegasos, Perceptron
+from saccade.plan import checkpoints
+
+ORDERS = ["natural", "permuted", "sampled", "sampled-printed", "sorted"]
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return correlated(1500, 90, seed=21, separation=3.0)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(
+    "boundary", [Full(), ConstantSTST(0.1), CurvedSTST(0.1), CurvedSTST(0.4, "cantelli")], ids=repr
+)
+def test_readings_agree_with_a_plain_loop(rows, boundary, order):
+    X, y = rows
+    model = Pegasos(boundary=boundary, order=order, random_state=0).fit(X, y)
+    reading = model.read(X[:200])
+    for i in range(200):
+        margin, n_read, stopped = read_row(model._plans[0], X[i])
+        assert reading.margin[i] == pytest.approx(margin, rel=1e-9, abs=1e-9)
+        assert (reading.n_read[i], reading.stopped[i]) == (n_read, stopped)
+        assert reading.label[i] == int(reading.margin[i] > 0)
+
+
+@pytest.mark.parametrize("learner", [Pegasos(), Perceptron(), PassiveAggressive()], ids=repr)
+def test_prediction_reads_few_features_and_agrees_with_the_full_margin(rows, learner):
+    X, y = rows
+    model = learner.set_params(max_iter=3, random_state=0).fit(X, y)
+    reading = model.read(X)
+    assert reading.stopped.any()
+    assert reading.n_read.mean() < 60
+    disagreement = np.mean((model.full_margin(X) > 0) != (reading.margin > 0))
+    assert disagreement <= 0.1 + 3 * np.sqrt(0.1 * 0.9 / len(X)), "the level of the default boundary"
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_rows_that_did_not_stop_have_their_full_margin(rows, order):
+    X, y = rows
+    model = Pegasos(order=order, random_state=0).fit(X, y)
+    reading = model.read(X)
+    unread = ~reading.stopped
+    assert unread.any()
+    np.testing.assert_array_equal(reading.margin[unread], model.full_margin(X)[unread])
+    assert set(reading.n_read[unread]) == {90}
+    assert reading.n_read[reading.stopped].max() < 90
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.uint8])
+@pytest.mark.parametrize("storage", [np.ascontiguousarray, np.asfortranarray, sp.csr_matrix])
+def test_full_margins_are_the_product_with_the_coefficients(rows, kind, storage):
+    X, y = rows
+    X = np.clip(60 * X + 128, 0, 255).astype(kind)
+    model = Pegasos(random_state=0).fit(X, y)
+    expected = X.astype(np.float64) @ model.coef_[0] + model.intercept_[0]
+    np.testing.assert_allclose(model.full_margin(storage(X)), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_a_row_is_read_the_same_alone_and_in_company(rows):
+    X, y = rows
+    for order in ORDERS:
+        model = Pegasos(order=order, random_state=0).fit(X, y)
+        together = model.read(X[:40])
+        for i in range(40):
+            alone = model.read(X[i : i + 1])
+            assert (alone.margin[0], alone.n_read[0]) == (together.margin[i], together.n_read[i])
+
+
+def test_predict_and_decision_function_are_the_same_reading(rows):
+    X, y = rows
+    model = Pegasos(random_state=0).fit(X, np.array(["no", "yes"])[y])
+    reading = model.read(X)
+    np.testing.assert_array_equal(model.predict(X), reading.label)
+    np.testing.assert_array_equal(model.decision_function(X), reading.margin)
+    assert len(reading) == len(X)
+
+
+def test_more_classes_are_decided_by_the_largest_margin():
+    X, _ = correlated(600, 40, seed=22)
+    y = np.argmax(X[:, :4], axis=1)
+    model = Pegasos(max_iter=5, random_state=0).fit(X, y)
+    reading = model.read(X)
+    assert reading.margin.shape == (600, 4)
+    np.testing.assert_array_equal(reading.label, reading.margin.argmax(axis=1))
+    assert model.score(X, y) > 0.8
+    full = X @ model.coef_.T + model.intercept_
+    np.testing.assert_allclose(model.full_margin(X), full, rtol=1e-9, atol=1e-9)
+    assert np.all(reading.n_read <= 4 * 40)
+
+
+def test_a_budget_decides_by_its_features_alone(rows):
+    X, y = rows
+    model = Pegasos(boundary=Budget(10), order="permuted", random_state=0).fit(X, y)
+    read = model._plans[0].order[:10]
+    changed = X.copy()
+    changed[:, np.setdiff1d(np.arange(90), read)] = np.nan
+    np.testing.assert_array_equal(model.predict(changed), model.predict(X))
+
+
+def test_many_threads_read_what_one_reads(rows):
+    X, y = rows
+    model = Pegasos(random_state=0).fit(X, y)
+    expected = model.read(X)
+    with ThreadPoolExecutor(8) as pool:
+        for reading in pool.map(lambda _: model.read(X), range(32)):
+            np.testing.assert_array_equal(reading.margin, expected.margin)
+            np.testing.assert_array_equal(reading.n_read, expected.n_read)
+
+
+def test_checkpoints_are_eights_that_grow_apart():
+    for n in (1, 8, 9, 100, 784, 20_000):
+        positions = checkpoints(n)
+        assert np.all(positions % 8 == 0)
+        assert np.all(np.diff(positions) >= 8)
+        assert positions.size == 0 or (positions[0] == 8 and positions[-1] < n)
+        assert positions.size < 60
+
+
+def test_few_examples_give_a_plan_that_reads_everything():
+    X, y = correlated(12, 40, seed=23)
+    model = Pegasos(random_state=0).fit(X, y)
+    assert not model.read(X).stopped.any()

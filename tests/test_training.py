@@ -1,0 +1,218 @@
+"""The training kernels against plain loops, and what must not depend on how the data are stored or split."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import Learner
+
+from data import correlated
+from saccade import Budget, ConstantSTST, CurvedSTST, Full, PassiveAggressive, Pegasos, Perceptron
+
+LEARNERS = {
+    "pegasos": (Pegasos(0.1, shuffle=False), "pegasos", 0.1, 1.0),
+    "algorithm1": (Pegasos(0.1, rule="algorithm1", shuffle=False), "algorithm1", 0.1, 1.0),
+    "perceptron": (Perceptron(shuffle=False), "perceptron", 1.0, 0.0),
+    "pa1": (PassiveAggressive(0.01, shuffle=False), "pa1", 0.01, 1.0),
+    "pa2": (PassiveAggressive(0.01, variant="pa2", shuffle=False), "pa2", 0.01, 1.0),
+}
+BOUNDARIES = [
+    Full(),
+    ConstantSTST(0.1),
+    ConstantSTST(0.2, form="printed"),
+    ConstantSTST(0.2, form="simplified"),
+    CurvedSTST(0.1),
+    CurvedSTST(0.1, tail="hoeffding"),
+    CurvedSTST(0.3, tail="cantelli"),
+]
+STORAGES = {
+    "fortran": np.asfortranarray,
+    "strided": lambda X: np.repeat(np.repeat(X, 2, axis=0), 3, axis=1)[::2, ::3],
+    "csr": sp.csr_matrix,
+    "csr array": sp.csr_array,
+}
+
+
+def same_model(one, other):
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+    np.testing.assert_array_equal(one.intercept_, other.intercept_)
+    assert one.training_ == other.training_
+    assert one.t_ == other.t_
+
+
+@pytest.mark.parametrize("boundary", BOUNDARIES, ids=repr)
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize(("order", "audit"), [("natural", 0.0), ("sorted", 0.0), ("sorted", 0.1)])
+def test_learner_agrees_with_plain_loops(name, boundary, order, audit):
+    model, rule, strength, theta = LEARNERS[name]
+    X, y = correlated(400, 60, seed=1, separation=2.0)
+    model.set_params(boundary=boundary, order=order, audit=audit, random_state=3).fit(X, y)
+    slow = Learner(
+        60,
+        rule,
+        strength,
+        theta=theta,
+        boundary=None if isinstance(boundary, Full) else boundary,
+        order=order,
+        audit=audit,
+        seed=model._learners[0].settings.seed,
+    )
+    for x, label in zip(X, np.where(y == 1, 1, -1), strict=True):
+        slow.learn(x, int(label))
+    record = model.training_
+    for count, value in slow.counts.items():
+        assert getattr(record, f"n_{count}") == value, count
+    assert (record.n_important, record.n_missed) == (slow.important, slow.missed)
+    coef, intercept = slow.averaged()
+    np.testing.assert_allclose(model.coef_[0], coef, rtol=1e-7, atol=1e-9 * np.abs(coef).max())
+    np.testing.assert_allclose(model.intercept_[0], intercept, rtol=1e-7)
+
+
+def test_without_average_the_last_weights_are_kept():
+    X, y = correlated(300, 40, seed=2)
+    model = Pegasos(0.1, boundary=Full(), average=False, shuffle=False).fit(X, y)
+    slow = Learner(40, "pegasos", 0.1)
+    for x, label in zip(X, np.where(y == 1, 1, -1), strict=True):
+        slow.learn(x, int(label))
+    np.testing.assert_allclose(model.coef_[0], slow.w, rtol=1e-7)
+    np.testing.assert_allclose(model.intercept_[0], slow.b, rtol=1e-7)
+
+
+def test_projection_keeps_the_weights_in_the_ball_that_holds_the_optimum():
+    X, _ = correlated(50, 30, seed=3)
+    for rows in range(2, 50, 7):
+        model = Pegasos(0.5, boundary=Full(), average=False, shuffle=False).fit(10 * X[:rows], np.arange(rows) % 2)
+        assert np.hypot(np.linalg.norm(model.coef_), model.intercept_[0]) <= 1 / np.sqrt(0.5) + 1e-9
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("order", ["sorted", "permuted", "sampled", "sampled-printed"])
+def test_the_storage_changes_nothing_but_rounding(storage, order):
+    X, y = correlated(300, 50, seed=4)
+    X[np.abs(X) < 0.5] = 0
+    model = Pegasos(order=order, random_state=0)
+    expected = model.fit(X, y)
+    coef, record, reading = expected.coef_, expected.training_, expected.read(X)
+    stored = STORAGES[storage](X)
+    other = Pegasos(order=order, random_state=0).fit(stored, y)
+    np.testing.assert_allclose(other.coef_, coef, rtol=1e-7, atol=1e-9)
+    assert other.training_ == record
+    again = other.read(stored)
+    np.testing.assert_array_equal(again.n_read, reading.n_read)
+    np.testing.assert_allclose(again.margin, reading.margin, rtol=1e-12, atol=1e-12)
+
+
+def test_a_read_only_memory_map_is_read_without_a_copy(tmp_path):
+    X, y = correlated(200, 30, seed=5, dtype=np.float32)
+    np.save(tmp_path / "rows.npy", X)
+    mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    same_model(Pegasos(random_state=0).fit(mapped, y), Pegasos(random_state=0).fit(X, y))
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.float32, np.int64])
+def test_kinds_of_numbers_agree_with_float64(kind):
+    X, y = correlated(400, 40, seed=6)
+    X = np.clip(40 * X + 100, 0, 255).astype(kind)
+    one = Pegasos(boundary=Full(), random_state=0).fit(X, y)
+    other = Pegasos(boundary=Full(), random_state=0).fit(X.astype(np.float64), y)
+    np.testing.assert_allclose(one.coef_, other.coef_, rtol=2e-3, atol=1e-3 * np.abs(other.coef_).max())
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    cuts=st.lists(st.integers(1, 239), max_size=6, unique=True),
+    order=st.sampled_from(["natural", "permuted", "sampled", "sorted"]),
+    boundary=st.sampled_from([Full(), ConstantSTST(0.1), CurvedSTST(0.2), Budget(9)]),
+    average=st.booleans(),
+    classes=st.sampled_from([2, 3]),
+    weighted=st.booleans(),
+)
+def test_a_stream_gives_the_same_bits_in_any_split(cuts, order, boundary, average, classes, weighted):
+    if isinstance(boundary, Budget) and order == "sorted":
+        order = "permuted"
+    X, _ = correlated(240, 33, seed=7)
+    y = np.random.default_rng(0).integers(0, classes, 240)
+    weight = np.random.default_rng(1).integers(0, 3, 240) if weighted else None
+    parameters = {"order": order, "boundary": boundary, "average": average, "random_state": 11}
+    whole = Pegasos(**parameters).partial_fit(X, y, np.arange(classes), sample_weight=weight)
+    split = Pegasos(**parameters)
+    for part in np.split(np.arange(240), sorted(cuts)):
+        split.partial_fit(X[part], y[part], np.arange(classes), None if weight is None else weight[part])
+    same_model(split, whole)
+
+
+def test_fit_without_shuffling_is_one_pass_of_partial_fit():
+    X, y = correlated(300, 40, seed=8)
+    same_model(
+        Pegasos(shuffle=False, random_state=0).fit(X, y),
+        Pegasos(random_state=0).partial_fit(X, y, [0, 1]),
+    )
+
+
+def test_a_row_of_weight_zero_is_a_row_that_is_not_there():
+    X, y = correlated(300, 40, seed=9)
+    weight = np.random.default_rng(0).integers(0, 2, 300)
+    same_model(
+        Pegasos(shuffle=False, random_state=0).fit(X, y, weight),
+        Pegasos(shuffle=False, random_state=0).fit(X[weight == 1], y[weight == 1]),
+    )
+
+
+def test_only_the_ratios_of_weights_matter():
+    X, y = correlated(300, 40, seed=10)
+    weight = np.random.default_rng(0).integers(1, 5, 300).astype(float)
+    one = Pegasos(boundary=Full(), random_state=0).fit(X, y, weight)
+    other = Pegasos(boundary=Full(), random_state=0).fit(X, y, 1024 * weight)
+    np.testing.assert_allclose(one.coef_, other.coef_, rtol=1e-9)
+
+
+def test_class_weights_multiply_sample_weights():
+    X, y = correlated(300, 40, seed=11)
+    by_class = Pegasos(class_weight={0: 3.0, 1: 1.0}, random_state=0).fit(X, y)
+    by_row = Pegasos(random_state=0).fit(X, y, np.where(y == 0, 3.0, 1.0))
+    same_model(by_class, by_row)
+
+
+def test_warm_start_goes_on_with_the_schedule():
+    X, y = correlated(200, 30, seed=12)
+    model = Pegasos(warm_start=True, shuffle=False, random_state=0).fit(X, y).fit(X, y)
+    assert model.t_ == 1 + 400
+    same_model(model, Pegasos(shuffle=False, max_iter=2, random_state=0).fit(X, y))
+
+
+def test_a_fresh_fit_begins_anew():
+    X, y = correlated(200, 30, seed=13)
+    model = Pegasos(random_state=0).fit(X, y)
+    same_model(model.fit(X, y), Pegasos(random_state=0).fit(X, y))
+
+
+@pytest.mark.parametrize("order", ["sorted", "sampled"])
+def test_the_number_of_threads_does_not_change_a_bit(order):
+    X, _ = correlated(400, 50, seed=14)
+    y = np.random.default_rng(2).integers(0, 5, 400)
+    models = [Pegasos(order=order, n_jobs=jobs, random_state=1).fit(X, y) for jobs in (None, 2, 4)]
+    for model in models[1:]:
+        same_model(model, models[0])
+        np.testing.assert_array_equal(model.read(X).margin, models[0].read(X).margin)
+
+
+def test_budget_reads_the_same_number_of_features_of_every_example():
+    X, y = correlated(300, 50, seed=15)
+    for order in ("natural", "permuted", "sampled"):
+        model = Pegasos(boundary=Budget(12), order=order, random_state=0).fit(X, y)
+        assert model.training_.features_per_example == 12
+        assert set(model.read(X).n_read) == {12}
+    natural = Pegasos(boundary=Budget(12), order="natural", random_state=0).fit(X, y)
+    assert np.count_nonzero(natural.coef_) == 12, "features that were never read have no weight"
+
+
+def test_the_record_adds_up():
+    X, y = correlated(3000, 60, seed=16, separation=3.0)
+    record = Pegasos(random_state=0).fit(X, y).training_
+    assert record.n_examples == 3000
+    read_in_full = record.n_examples - record.n_filtered
+    assert record.n_read == record.n_read_filtered + 60 * read_in_full
+    assert record.n_updates <= read_in_full
+    assert 8 <= record.features_per_filtered < record.features_per_example < 60
+    assert abs(record.n_audited - 60) < 4 * np.sqrt(60)
