@@ -47,6 +47,11 @@ def cushion(boundary, theta, total, rest, rest_squares):
             return math.sqrt(rest * (1 / delta - 1))
 
 
+def following(old, new, seen):
+    """A running mean that begins like the mean of ten values and never forgets more slowly than 2 % a step."""
+    return old + (new - old) * max(1 / (seen + 10), 0.02)
+
+
 class Learner:
     """One binary learner with labels -1 and 1; natural or sorted order; any boundary; any rule."""
 
@@ -68,8 +73,10 @@ class Learner:
             position = max(position + 8, int(position * 1.5) // 8 * 8)
         self.cushions = {y: [math.inf] * len(self.checkpoints) for y in (-1, 1)}
         self.seen = {y: [[] for _ in range(n)] for y in (-1, 1)}  # every value that taught the moments
-        self.multiplier = boundary.law(theta).caution if audit and boundary else 1.0
-        self.next_reorder = self.tracked = 0
+        self.width = dict.fromkeys((-1, 1), 2.0 if self.measured() else 1.0)
+        self.multiplier, self.important_share = 1.4, 0.1
+        self.factor = {y: 1.4 * self.width[y] if audit else 1.0 for y in (-1, 1)}
+        self.changes = self.next_reorder = self.tracked = 0
         self.counts = dict.fromkeys(("examples", "filtered", "updates", "read", "read_filtered", "audited"), 0)
         self.important = self.missed = 0
 
@@ -106,7 +113,7 @@ class Learner:
             read = self.order[:position]
             expected[read] = x[read]
             excess = y * (self.w @ expected + self.b) - self.theta
-            demanded = self.multiplier * self.cushions[y][k]
+            demanded = self.factor[y] * self.cushions[y][k]
             if excess >= demanded:
                 return position
             if centred and k > 4 and excess < -demanded:
@@ -140,10 +147,11 @@ class Learner:
     def learn_from(self, x, y, chosen, witness, stopped):
         margin = y * (self.w @ x + self.b)
         self.counts["read"] += len(x)
+        if witness:
+            self.take_audit(x, y, chosen, margin < self.theta, stopped)
+            self.changes += 1
         if self.boundary is not None and (witness or not self.audit):
             self.take_moments(x, y, range(len(x)))
-        if witness:
-            self.take_audit(chosen, margin < self.theta, stopped)
         if self.rule in ("pegasos", "algorithm1"):
             self.shrink()
         length = step_length(self.rule, self.strength, self.t, margin, x @ x + 1)
@@ -151,15 +159,26 @@ class Learner:
             self.w = self.w + y * length * x
             self.b += y * length
             self.counts["updates"] += 1
+            self.changes += 1
             size = math.sqrt(self.w @ self.w + self.b**2)
             if self.project and size > 1 / math.sqrt(self.strength):
                 self.w, self.b = self.w / size / math.sqrt(self.strength), self.b / size / math.sqrt(self.strength)
-            if self.counts["updates"] >= self.next_reorder:
-                if self.order_kind == "sorted":
-                    self.order = order_by_magnitude(self.w)
-                self.next_reorder = int(self.counts["updates"] * 1.15) + 1
-                if self.boundary is not None:
-                    self.set_cushions()
+        if self.changes >= self.next_reorder:
+            if self.order_kind == "sorted":
+                self.order = order_by_magnitude(self.w)
+            self.next_reorder = int(self.changes * 1.15) + 1
+            if self.boundary is not None:
+                self.set_cushions()
+
+    def measured(self):
+        return getattr(self.boundary, "tail", "") != "hoeffding"
+
+    def measure_width(self, x, y):
+        seen = len(self.seen[y][0]) - 8
+        variance = float(np.sum(self.w**2 * self.variance(y)))
+        if seen >= 0 and variance > 0 and self.measured():
+            squared = (self.w @ (x - self.mean(y))) ** 2 / variance
+            self.width[y] = math.sqrt(following(self.width[y] ** 2, squared, seen))
 
     def shrink(self):
         self.w = self.w * (1 - 1 / self.t)
@@ -169,15 +188,23 @@ class Learner:
         for j in features:
             self.seen[y][j].append(x[j])
 
-    def take_audit(self, chosen, important, stopped):
+    def take_audit(self, x, y, chosen, important, stopped):
         self.counts["audited"] += chosen
-        if not important:
-            return
-        self.important += chosen
-        self.missed += chosen and stopped
-        self.tracked += 1
-        rate = max(0.1, 0.5 / math.sqrt(self.tracked))
-        self.multiplier *= math.exp(rate * (stopped - self.boundary.delta))
+        self.measure_width(x, y)
+        delta = self.boundary.delta
+        if self.t > 60:
+            seen = len(self.seen[-1][0]) + len(self.seen[1][0])
+            self.important_share = following(self.important_share, important, seen)
+            if important:
+                self.important += chosen
+                self.missed += chosen and stopped
+                self.tracked += 1
+                self.multiplier *= math.exp(max(0.2, 0.5 / math.sqrt(self.tracked)) * (stopped - delta))
+        centred = hasattr(self.boundary, "tail")
+        level = min(delta, 0.4)
+        rarity = norm.isf(level * self.important_share) / norm.isf(level) if centred else 1.0
+        for label in (-1, 1):
+            self.factor[label] = self.multiplier * self.width[label] * rarity
 
     def averaged(self):
         return self.sum_w / self.sum_weight, self.sum_b / self.sum_weight

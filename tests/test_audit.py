@@ -49,8 +49,8 @@ def test_without_an_audit_the_paper_misses_far_more():
     honest = Pegasos(boundary=ConstantSTST(0.1), audit=0.02, random_state=0).fit(X, y)
     assert np.isnan(paper.training_.decision_error)
     assert paper.training_.n_audited == 0
-    assert paper._learners[0].multiplier == 1.0
-    assert honest._learners[0].multiplier > 1.5
+    assert set(paper._learners[0].factors) == {1.0}
+    assert honest._learners[0].factors.min() > 1.2
     assert honest.training_.features_per_example > paper.training_.features_per_example
 
 

@@ -9,9 +9,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
 
 from data import correlated
-from saccade import Full, PassiveAggressive, Pegasos, Perceptron, version
+from saccade import CurvedSTST, Full, PassiveAggressive, Pegasos, Perceptron, version
 from saccade.exceptions import OtherVersionWarning
 from saccade.inputs import encode_labels
 
@@ -139,7 +140,12 @@ def test_labels_of_any_kind_are_encoded_like_unique_does(labels, kind):
         (Pegasos(audit=float("nan")), "audit"),
         (Pegasos(max_iter=0), "max_iter"),
         (Pegasos(max_iter=1.5), "max_iter"),
-        (PassiveAggressive(C=-1), "C="),
+        (Pegasos(lam="x"), "lam"),
+        (Pegasos(fit_intercept=5), "fit_intercept"),
+        (Pegasos(average=None), "average"),
+        (Pegasos(order=["sorted"]), "order"),
+        (Pegasos(n_jobs="two"), "n_jobs"),
+        (PassiveAggressive(C=-1), "'C'"),
         (PassiveAggressive(variant="pa3"), "variant"),
     ],
     ids=repr,
@@ -169,3 +175,77 @@ def test_a_batch_of_weight_zero_teaches_nothing():
     model = Pegasos(random_state=0).partial_fit(X, y, [0, 1], sample_weight=np.zeros(100))
     assert model.training_.n_examples == 0
     assert not model.coef_.any()
+
+
+def test_a_failed_fit_of_another_width_changes_nothing():
+    X, y = correlated(200, 20, seed=42)
+    model = Pegasos(random_state=0).fit(TABLES["pandas"](X), y)
+    before = pickle.dumps(model)
+    for bad in (np.full((4, 30), np.nan), pd.DataFrame(np.full((4, 3), np.nan), columns=list("abc"))):
+        with pytest.raises(ValueError, match="NaN"):
+            model.fit(bad, [0, 1, 0, 1])
+        assert pickle.dumps(model) == before
+    with pytest.raises(ValueError, match="30 features"):
+        Pegasos(random_state=0).fit(X, y).partial_fit(np.ones((4, 30)), [0, 1, 0, 1])
+
+
+def test_a_model_that_failed_at_once_is_not_fitted():
+    model = Pegasos()
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(np.full((4, 3), np.nan), [0, 1, 0, 1])
+    with pytest.raises(NotFittedError):
+        model.predict(np.ones((1, 3)))
+
+
+def test_learning_goes_on_with_the_parameters_as_they_are_now():
+    X, y = correlated(300, 20, seed=43)
+    kept = Pegasos(random_state=0).partial_fit(X[:150], y[:150], [0, 1])
+    changed = pickle.loads(pickle.dumps(kept)).set_params(lam=10.0)
+    assert not np.allclose(kept.partial_fit(X[150:], y[150:]).coef_, changed.partial_fit(X[150:], y[150:]).coef_)
+    with pytest.raises(ValueError, match="cannot go on"):
+        kept.set_params(boundary=Full()).partial_fit(X, y)
+
+
+def test_a_model_keeps_its_own_boundary():
+    X, y = correlated(2000, 60, seed=44, separation=4.0)
+    boundary = CurvedSTST(0.1)
+    model = Pegasos(boundary=boundary, random_state=0).fit(X, y)
+    before = model.read(X).n_read
+    boundary.delta = 0.45
+    np.testing.assert_array_equal(model.read(X).n_read, before)
+
+
+@pytest.mark.parametrize("weights", [{0: np.nan, 1: 1}, {0: -1, 1: 1}, {0: np.inf, 1: 1}, {0: 0, 1: 0}], ids=repr)
+def test_bad_class_weights_are_named(weights):
+    X, y = correlated(50, 5, seed=45)
+    with pytest.raises(ValueError, match="class_weight"):
+        Pegasos(class_weight=weights).fit(X, y)
+
+
+@pytest.mark.parametrize("learner", [Pegasos(), Perceptron(), PassiveAggressive()], ids=repr)
+def test_class_weights_move_the_decision(learner):
+    X, y = correlated(2000, 10, seed=46, separation=0.5)
+    rare = (y == 1) & (np.arange(2000) % 5 > 0)
+    X, y = X[~rare], y[~rare]
+    plain = np.mean(learner.set_params(max_iter=3, random_state=0).fit(X, y).predict(X) == 1)
+    balanced = np.mean(learner.set_params(class_weight="balanced").fit(X, y).predict(X) == 1)
+    learner.set_params(class_weight=None)
+    assert balanced > plain + 0.05
+
+
+def test_wide_indices_and_wide_labels_are_taken():
+    X, y = correlated(60, 8, seed=47)
+    wide = sp.csr_array(X)
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    np.testing.assert_array_equal(Pegasos(random_state=0).fit(wide, y).coef_, Pegasos(random_state=0).fit(X, y).coef_)
+    far = y.astype(np.uint64) + np.uint64(2**63 + 5)
+    assert set(Pegasos().fit(X, far).predict(X)) <= set(far)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e4, 1e8])
+def test_large_features_do_not_drown_the_average(size):
+    """The first steps on large features are projected far back; the average must not remember their rounding errors."""
+    X, y = correlated(400, 20, seed=48, dtype=np.float32)
+    narrow = Pegasos(boundary=Full(), shuffle=False).fit(X * np.float32(size), y)
+    wide = Pegasos(boundary=Full(), shuffle=False).fit((X * np.float32(size)).astype(np.float64), y)
+    np.testing.assert_allclose(narrow.coef_, wide.coef_, rtol=1e-3, atol=1e-3 * np.abs(wide.coef_).max())

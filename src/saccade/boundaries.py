@@ -5,9 +5,6 @@ from which the kernels and the plans compute thresholds. A new boundary is one c
 
 S_n is the full margin, S_i the margin after i features, V = var(S_n) = sum of w_j^2 var(x_j), the features taken as
 independent. ``delta`` is the share of important examples, those with S_n < theta, that may be stopped.
-
-The features of one example are correlated, so that an honest cushion is wider than independence makes it: on the pairs
-of MNIST two to four times for the gaussian tail. An audit begins with the factor that a law calls its caution.
 """
 
 import math
@@ -112,7 +109,7 @@ class ConstantSTST(BaseEstimator):
         log_level = -math.log(self.delta) / 2
         shift = 0.0 if self.form == "simplified" else theta**2 / (4 * log_level)
         minus = theta / 2 if self.form == "exact" else 0.0
-        return Law(theta, 0, math.sqrt(log_level), shift, minus, TOTAL_VARIANCE, caution=1.5)
+        return Law(theta, 0, math.sqrt(log_level), shift, minus, TOTAL_VARIANCE)
 
     def limit(self, n_features: int) -> int:
         return n_features
@@ -152,11 +149,11 @@ class CurvedSTST(BaseEstimator):
     def law(self, theta: float) -> Law:
         _check_delta(self)
         if self.tail == "gaussian":
-            return Law(theta, 1, float(-ndtri(self.delta)), 0.0, 0.0, REST_VARIANCE, caution=3.5)
+            return Law(theta, 1, float(-ndtri(self.delta)), 0.0, 0.0, REST_VARIANCE)
         if self.tail == "hoeffding":
-            return Law(theta, 1, math.sqrt(2 * math.log(1 / self.delta)), 0.0, 0.0, REST_SQUARED_WEIGHTS, caution=1.0)
+            return Law(theta, 1, math.sqrt(2 * math.log(1 / self.delta)), 0.0, 0.0, REST_SQUARED_WEIGHTS)
         if self.tail == "cantelli":
-            return Law(theta, 1, math.sqrt(1 / self.delta - 1), 0.0, 0.0, REST_VARIANCE, caution=1.5)
+            return Law(theta, 1, math.sqrt(1 / self.delta - 1), 0.0, 0.0, REST_VARIANCE)
         raise ValueError(f'{self!r}: tail must be "gaussian", "hoeffding" or "cantelli".')
 
     def limit(self, n_features: int) -> int:
@@ -173,7 +170,7 @@ def as_boundary(boundary: str | Boundary) -> Boundary:
             raise ValueError(f"boundary={boundary!r}: the names are {', '.join(map(repr, _BY_NAME))}.")
         named: Boundary = _BY_NAME[boundary]()
         return named
-    if not (hasattr(boundary, "law") and hasattr(boundary, "limit")):
+    if isinstance(boundary, type) or not (hasattr(boundary, "law") and hasattr(boundary, "limit")):
         raise TypeError(
             f"boundary={boundary!r}: expected one of {', '.join(map(repr, _BY_NAME))} or an object such as "
             "Full(), Budget(k), ConstantSTST(delta) or CurvedSTST(delta)."

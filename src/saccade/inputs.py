@@ -29,7 +29,6 @@ def check_rows(estimator: BaseEstimator, X: Any, *, y: Any = "no_validation", re
         accept_sparse="csr",
         dtype=_KINDS,
         ensure_all_finite=False,
-        accept_large_sparse=False,
     )
     if isinstance(y, str) and y == "no_validation":
         return _for_kernels(checked)
@@ -51,7 +50,8 @@ def encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     >>> encode_labels(np.array([3, 2, 3]))
     (array([2, 3]), array([1, 0, 1]))
     """
-    if y.dtype.kind in "iu" and y.size and (low := int(y.min())) > int(y.max()) - 65536:
+    low, high = (int(y.min()), int(y.max())) if y.dtype.kind in "iu" and y.size else (0, 2**63)
+    if high - low < 65536 and high < 2**63:
         shifted = y.astype(np.int64) - low if low else y
         found = np.bincount(shifted) > 0
         present = np.flatnonzero(found)

@@ -76,24 +76,32 @@ def plan_prediction(
     boundary: Boundary,
     order: str,
     moments: Moments,
-    multiplier: float,
+    factors: Reals,
     seed: int,
+    *,
+    only_reject: bool = False,
 ) -> Plan:
     """Plan a two-sided walk around zero: stop as soon as the sign of the full margin is clear.
 
+    With ``only_reject`` a walk stops where the sign is clearly negative and reads to the end where it is not.
+
     A stop with the label + errs when the row belongs to the other side, so it is judged by the moments of the negative
-    class, and a stop with the label - by those of the positive class.
+    class, and a stop with the label - by those of the positive class. ``factors`` widen the two classes' cushions.
     """
     features, weights = reading_order(order, coef, seed)
     n = coef.size
     law, limit = boundary.law(0.0), boundary.limit(n)
+    if limit < n and order == "sampled":
+        weights = weights * (n / limit)  # so that the draws that are made have the full margin as expectation
     if law is None:
         stops = np.array([limit] if limit < n else [], dtype=np.int64)
         lower, upper = np.full(stops.size, np.inf), np.full(stops.size, -np.inf)
     else:
         stops = checkpoints(n)
-        upper = np.maximum(_demand(law, 1, coef, features, order, stops, moments, multiplier), 0)
-        lower = -np.maximum(_demand(law, -1, coef, features, order, stops, moments, multiplier), 0)
+        upper = np.maximum(_demand(law, 1, coef, features, order, stops, moments, factors), 0)
+        if only_reject:
+            upper = np.full(stops.size, np.inf)
+        lower = -np.maximum(_demand(law, -1, coef, features, order, stops, moments, factors), 0)
     return Plan(features.astype(np.uint32), weights, float(intercept), stops, lower, upper, coef)
 
 
@@ -105,7 +113,7 @@ def _demand(
     order: str,
     stops: NDArray[np.int64],
     moments: Moments,
-    multiplier: float,
+    factors: Reals,
 ) -> Reals:
     """Return what ``sign`` times the partial margin must reach at each checkpoint."""
     c = 0 if sign > 0 else 1
@@ -119,5 +127,5 @@ def _demand(
         rest = steps.sum(axis=1, keepdims=True) - np.cumsum(steps[:, features], axis=1)[:, stops - 1]
     spread = steps[1].sum() if law.spread == TOTAL_VARIANCE else np.maximum(rest[1], 0)
     cushion = law.slope * np.sqrt(law.shift + spread) - law.minus
-    demand: Reals = law.theta - law.centred * rest[0] + cushion + (multiplier - 1) * np.abs(cushion)
+    demand: Reals = law.theta - law.centred * rest[0] + cushion + (factors[c] - 1) * np.abs(cushion)
     return demand

@@ -6,7 +6,7 @@ from saccade.kernels.compiling import inlined, kernel
 from saccade.kernels.randomness import DRAW, SHUFFLE, uniform
 from saccade.kernels.state import (
     BUCKETS,
-    N_UPDATES,
+    CHANGES,
     NEXT_REORDER,
     PERMUTED,
     REORDERS,
@@ -16,7 +16,7 @@ from saccade.kernels.state import (
     SORTED,
 )
 
-# The order is made anew each time the number of updates has grown by this factor.
+# The order is made anew each time the number of changes has grown by this factor.
 GROWTH = 1.15
 # Magnitudes are told apart to a sixteenth of an octave: by the exponent and the first four bits of the mantissa.
 DROPPED_BITS = 19
@@ -108,4 +108,4 @@ def reorder(state, settings):
     elif settings.order == SAMPLED or settings.order == SAMPLED_PRINTED:
         draw(state, settings.seed, turn, settings.order == SAMPLED)
     state.whole[REORDERS] = turn + 1
-    state.whole[NEXT_REORDER] = int(state.whole[N_UPDATES] * GROWTH) + 1
+    state.whole[NEXT_REORDER] = int(state.whole[CHANGES] * GROWTH) + 1

@@ -28,14 +28,20 @@ BUCKETS = 512
     EXPECTED_0,  # the unscaled margin expected of an example of the first class, from the centre
     EXPECTED_1,
     WEIGHT_SUM,  # of the weights of the examples so far
-    MULTIPLIER,  # on the boundary's cushion; follows the audit
+    WIDTH_0,  # the measured standard deviation of the first class's margins over that of independent features
+    WIDTH_1,
+    IMPORTANT_SHARE,  # of the examples, as the audit sees it
+    MULTIPLIER,  # follows the share of important examples that the boundary misses
+    FACTOR_0,  # on the cushions of the first class: its width, the multiplier, and the price of rarity
+    FACTOR_1,
     REAL_SIZE,
-) = range(11)
+) = range(16)
 
 # Entries of State.whole.
 (
     STEP,  # t; the first example has t = 2, because at t = 1 the step of Pegasos erases the weights
-    NEXT_REORDER,  # the number of updates at which order and cushions are made anew
+    CHANGES,  # how often weights or moments have changed
+    NEXT_REORDER,  # the number of changes at which order and cushions are made anew
     REORDERS,
     TRACKED,  # how often the multiplier was moved
     N_EXAMPLES,
@@ -47,7 +53,7 @@ BUCKETS = 512
     N_IMPORTANT,  # audited examples whose full margin lies below the threshold
     N_MISSED,  # those of them that the boundary would have filtered
     WHOLE_SIZE,
-) = range(13)
+) = range(14)
 
 
 class State(NamedTuple):
@@ -71,7 +77,7 @@ class State(NamedTuple):
 class Law(NamedTuple):
     """A boundary as numbers: stop when y E[S_n] >= theta + cushion, with cushion = slope sqrt(shift + Q_k) - minus.
 
-    E[S_n] is the full margin as expected after k features, Q_k the spread named by ``spread``. A multiplier c above 1
+    E[S_n] is the full margin as expected after k features, Q_k the spread named by ``spread``. A factor c above 1
     widens the cushion to cushion + (c - 1) |cushion|.
     """
 
@@ -81,7 +87,6 @@ class Law(NamedTuple):
     shift: float
     minus: float
     spread: int
-    caution: float  # where the audit's multiplier begins
 
 
 class Settings(NamedTuple):

@@ -1,4 +1,4 @@
-"""One step of a learner once an example's margin is known: the update rules, the average, the audit."""
+"""One step of a learner once an example's margin is known: the update rules and the average."""
 
 import math
 
@@ -10,25 +10,17 @@ from saccade.kernels.state import (
     EXPECTED_1,
     INTERCEPT,
     INTERCEPT_DEBT,
-    MULTIPLIER,
-    N_AUDITED,
-    N_IMPORTANT,
-    N_MISSED,
     NORM2,
     PA1,
     PEGASOS,
     PERCEPTRON,
     SCALE,
     TOTAL,
-    TRACKED,
 )
 
-# The rate at which the multiplier follows the audit falls with the root of the number of its steps.
-FIRST_RATE = 0.5
-SLOWEST_RATE = 0.1
 # Below this scale the weights are multiplied out. The average is a difference of two sums that grow apart as the scale
 # falls, so it must not fall far.
-SMALLEST_SCALE = 1e-2
+SMALLEST_SCALE = 0.05
 
 
 @loop
@@ -74,8 +66,18 @@ def step_length(settings, t, margin, norm2, importance):
     if loss == 0.0:
         return 0.0
     if settings.rule == PA1:
-        return min(importance * settings.strength, loss / norm2) if norm2 > 0 else 0.0
-    return loss / (norm2 + 0.5 / (importance * settings.strength))
+        return importance * min(settings.strength, loss / norm2) if norm2 > 0 else 0.0
+    return importance * loss / (norm2 + 0.5 / settings.strength)
+
+
+@inlined
+def projection(state, settings, norm2):
+    """Return by what weights of this squared norm, unscaled, shrink onto the ball of radius 1 / sqrt(lambda).
+
+    The ball holds the optimum.
+    """
+    norm = state.real[SCALE] * math.sqrt(max(norm2, 0.0) * settings.strength)
+    return 1.0 / norm if settings.project and norm > 1.0 else 1.0
 
 
 @inlined
@@ -83,6 +85,12 @@ def add_example(state, settings, row, inner, norm2, coefficient):
     """Move the weights, the intercept and what their average owes; inner and norm2 count the intercept as a feature."""
     real = state.real
     step = coefficient / real[SCALE]
+    after = real[NORM2] + 2 * step * inner + step * step * norm2
+    shrunk = projection(state, settings, after)
+    if shrunk < SMALLEST_SCALE:  # what is added now would drown the average's sums in its rounding errors
+        after *= real[SCALE] * real[SCALE]
+        multiply_out(state)
+        step = coefficient
     kind = state.weights.dtype.type
     if settings.average:
         add_row(state.weights, state.debt, row, kind(step), kind(step * real[TOTAL]))
@@ -91,11 +99,8 @@ def add_example(state, settings, row, inner, norm2, coefficient):
     if settings.intercept:
         real[INTERCEPT] += step
         real[INTERCEPT_DEBT] += step * real[TOTAL]
-    real[NORM2] += 2 * step * inner + step * step * norm2
-    if settings.project:  # onto the ball of radius 1 / sqrt(lambda), which holds the optimum
-        norm = real[SCALE] * math.sqrt(max(real[NORM2], 0.0))
-        if norm * math.sqrt(settings.strength) > 1:
-            real[SCALE] /= norm * math.sqrt(settings.strength)
+    real[NORM2] = after
+    real[SCALE] *= shrunk
 
 
 @inlined
@@ -132,23 +137,3 @@ def multiply_out(state):
     real[NORM2] *= real[SCALE] * real[SCALE]
     real[TOTAL] = 0.0
     real[SCALE] = 1.0
-
-
-@inlined
-def audit_example(state, settings, chosen, important, stopped):
-    """Score the boundary on an example that was read to the end whatever it said, and let the multiplier follow.
-
-    Each important example moves the logarithm of the multiplier by rate * (missed - delta): in the long run the share
-    of missed ones is delta, whatever the data do (Gibbs and Candes 2021; the falling rate: Angelopoulos, Barber and
-    Bates 2024). Only those chosen by the audit itself, evenly over the stream, are counted.
-    """
-    if chosen:
-        state.whole[N_AUDITED] += 1
-    if not important:
-        return
-    if chosen:
-        state.whole[N_IMPORTANT] += 1
-        state.whole[N_MISSED] += stopped
-    state.whole[TRACKED] += 1
-    rate = max(SLOWEST_RATE, FIRST_RATE / math.sqrt(state.whole[TRACKED]))
-    state.real[MULTIPLIER] *= math.exp(rate * (stopped - settings.delta))

@@ -2,6 +2,7 @@
 
 import math
 
+from saccade.kernels.audit import audit_example
 from saccade.kernels.compiling import inlined, kernel
 from saccade.kernels.moments import learn_moments, learn_read_moments
 from saccade.kernels.prefetching import prefetch
@@ -9,6 +10,7 @@ from saccade.kernels.randomness import AUDIT, OFFSET, uniform
 from saccade.kernels.reordering import reorder
 from saccade.kernels.state import (
     ALGORITHM1,
+    CHANGES,
     EXPECTED_0,
     INTERCEPT,
     N_EXAMPLES,
@@ -26,7 +28,6 @@ from saccade.kernels.state import (
 from saccade.kernels.stepping import (
     SMALLEST_SCALE,
     add_example,
-    audit_example,
     dot_and_norm,
     multiply_out,
     shrink,
@@ -56,10 +57,12 @@ def learn_from(row, state, settings, checkpoints, c, t, importance, chosen, witn
         return False
     whole[N_READ] += settings.limit
     taught = settings.attentive and (witness or settings.audit == 0)
+    if settings.attentive and witness:
+        important = 1 if margin < settings.law.theta else 0
+        audit_example(state, settings, c, inner, int(chosen), t > WARM_UP, important, int(stopped))
+        whole[CHANGES] += 1
     if taught:
         learn_moments(state.counts[c], state.mean[c], state.var[c], row)
-    if witness and settings.attentive:
-        audit_example(state, settings, chosen, margin < settings.law.theta, 1 if stopped else 0)
     passed_over = settings.limit < row.shape[0] and margin >= settings.law.theta
     if passed_over:
         whole[N_FILTERED] += 1
@@ -67,14 +70,13 @@ def learn_from(row, state, settings, checkpoints, c, t, importance, chosen, witn
     if settings.rule == PEGASOS or (settings.rule == ALGORITHM1 and not passed_over):
         shrink(state, t)
     length = 0.0 if passed_over else step_length(settings, t, margin, norm2, importance)
-    renewed = False
     if length > 0:
         whole[N_UPDATES] += 1
+        whole[CHANGES] += 1
         add_example(state, settings, row, inner, norm2, sign * length)
-        if whole[N_UPDATES] >= whole[NEXT_REORDER]:
-            reorder(state, settings)
-            renewed = True
-        if renewed and settings.attentive:
+    if whole[CHANGES] >= whole[NEXT_REORDER]:
+        reorder(state, settings)
+        if settings.attentive:
             set_cushions(state, settings, checkpoints)
     if settings.law.centred and (length > 0 or taught):
         set_expected(state, settings)

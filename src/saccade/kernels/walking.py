@@ -2,7 +2,7 @@
 
 from saccade.kernels.compiling import inlined, kernel, loop
 from saccade.kernels.prefetching import prefetch
-from saccade.kernels.state import EXPECTED_0, INTERCEPT, MULTIPLIER, SCALE
+from saccade.kernels.state import EXPECTED_0, FACTOR_0, INTERCEPT, SCALE
 from saccade.kernels.thresholds import centre
 
 # A walk that goes on after this checkpoint will touch most lines of its row: all are fetched, LINE features apart.
@@ -31,7 +31,7 @@ def read_eight(x, order, weights, middle, k):
 def demanded(state, c, k):
     """Return by how much a walk must exceed the importance threshold at this checkpoint to be stopped."""
     cushion = state.cushion[c, k]
-    return cushion + (state.real[MULTIPLIER] - 1.0) * abs(cushion)
+    return cushion + (state.real[FACTOR_0 + c] - 1.0) * abs(cushion)
 
 
 @inlined

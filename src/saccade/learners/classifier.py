@@ -2,15 +2,17 @@
 
 import warnings
 from collections.abc import Callable
-from numbers import Integral
-from typing import Any, Self
+from functools import wraps
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binom
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from saccade.boundaries import Budget, as_boundary
@@ -20,7 +22,7 @@ from saccade.kernels.reordering import shuffle
 from saccade.kernels.state import STEP
 from saccade.learners.online import OnlineLearner, UpdateRule, new_learner
 from saccade.learners.record import TrainingRecord
-from saccade.orders import check_order
+from saccade.orders import CODES
 from saccade.plan import Plan, Reading
 from saccade.readers.rows import read_rows
 from saccade.version import __version__
@@ -29,6 +31,22 @@ __all__ = ["AttentiveLearner"]
 
 # The chance of a false alarm when the audit's count is tested against the level.
 ALARM = 0.01
+
+
+def all_or_nothing(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a method that fails leave the model as it was, the number and names of its features included."""
+
+    @wraps(method)
+    def wrapped(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return method(self, *args, **kwargs)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return wrapped
 
 
 class AttentiveLearner(ClassifierMixin, BaseEstimator):
@@ -50,10 +68,25 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
     n_jobs: int | None
     random_state: Any
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "boundary": [str, HasMethods(["law", "limit"])],
+        "order": [StrOptions(set(CODES))],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "average": ["boolean"],
+        "fit_intercept": ["boolean"],
+        "audit": [Interval(Real, 0, 1, closed="both")],
+        "shuffle": ["boolean"],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "warm_start": ["boolean"],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
     def _update_rule(self) -> UpdateRule:
-        """Return the learner's own rule; raise on bad parameters of its own."""
+        """Return the learner's own rule."""
         raise TypeError(f"{type(self).__name__} is not for direct use: take Pegasos, Perceptron or PassiveAggressive.")
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from ``max_iter`` passes over the rows.
 
@@ -68,13 +101,14 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         going_on = self.warm_start and hasattr(self, "_learners")
         X, y = check_rows(self, X, y=y, reset=not going_on)
         classes, codes = encode_labels(y)
+        self._check_classes(classes)
         if going_on and not np.array_equal(classes, self.classes_):
             raise ValueError(
                 f"warm_start=True goes on with the classes {self.classes_.tolist()}, but y has {classes.tolist()}. "
                 "Pass y with the same classes, or set warm_start=False."
             )
         weight = self._weights(X, y, classes, codes, sample_weight, in_part=False)
-        learners = [one.copy() for one in self._learners] if going_on else self._new_learners(X, classes)
+        learners = self._continued_learners(X) if going_on else self._new_learners(X, classes)
         seed, first = learners[0].settings.seed, int(learners[0].counters[STEP])
         rows = np.arange(X.shape[0], dtype=np.uint32)
         for turn in range(self.max_iter):
@@ -82,10 +116,11 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
                 shuffle(rows, seed, first + turn)
             self._pass(learners, X, codes, rows, weight)
         self._take(learners, classes)
-        self.n_iter_ = self.max_iter
+        self.n_iter_, self._alarmed = self.max_iter, False
         self._warn_if_level_not_held()
         return self
 
+    @all_or_nothing
     def partial_fit(
         self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -106,9 +141,10 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         if not np.array_equal(known[np.minimum(codes, len(known) - 1)], y):
             raise ValueError(f"y has labels that are not among the classes {known.tolist()} of the first call.")
         weight = self._weights(X, y, known, codes, sample_weight, in_part=True)
-        learners = self._new_learners(X, known) if first else [one.copy() for one in self._learners]
+        learners = self._new_learners(X, known) if first else self._continued_learners(X)
         self._pass(learners, X, codes, np.arange(X.shape[0], dtype=np.uint32), weight)
         self._take(learners, known)
+        self.n_iter_, self._alarmed = 1, getattr(self, "_alarmed", False)
         self._warn_if_level_not_held()
         return self
 
@@ -126,15 +162,27 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
     def full_margin(self, X: Any) -> NDArray[np.float64]:
         """Return the margins from all features: ``X @ coef_.T + intercept_``, one column per class beyond two."""
         X = self._check_for_reading(X)
-        margin, _, _ = self._read_all(X, [plan._replace(checkpoints=plan.checkpoints[:0]) for plan in self._plans])
-        return margin
+        return self._read_all(X, self._full_plans())[0]
 
     def read(self, X: Any) -> Reading:
         """Return label, margin, number of features read and whether the reading stopped early, for each row."""
         X = self._check_for_reading(X)
         margin, n_read, stopped = self._read_all(X, self._plans)
+        if len(self._plans) > 1:
+            self._read_rejected(X, margin, n_read, stopped)
         index = margin.argmax(axis=1) if margin.ndim == 2 else (margin > 0).astype(np.intp)
         return Reading(self.classes_[index], margin, n_read, stopped)
+
+    def _full_plans(self) -> list[Plan]:
+        return [plan._replace(checkpoints=plan.checkpoints[:0]) for plan in self._plans]
+
+    def _read_rejected(
+        self, X: Rows, margin: NDArray[np.float64], n_read: NDArray[np.int64], stopped: NDArray[np.bool_]
+    ) -> None:
+        """Read rows that no class accepts to the end: margins at different stops cannot be compared."""
+        rows = np.flatnonzero(stopped & (margin <= 0).all(axis=1))
+        if rows.size:
+            margin[rows], n_read[rows], stopped[rows] = self._read_all(X[rows], self._full_plans())
 
     def _check_for_reading(self, X: Any) -> Rows:
         check_is_fitted(self)
@@ -148,7 +196,7 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         margins, reads, stops, _ = zip(*results, strict=True)
         if len(plans) == 1:
             return margins[0], reads[0], stops[0]
-        return np.stack(margins, axis=1), np.sum(reads, axis=0), np.all(stops, axis=0)
+        return np.stack(margins, axis=1), np.sum(reads, axis=0), np.any(stops, axis=0)
 
     def _in_threads(self, function: Callable[..., Any], calls: list[tuple[Any, ...]]) -> list[Any]:
         """Run independent calls, in threads where there are several; the kernels let go of the interpreter's lock."""
@@ -157,8 +205,7 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         return list(Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(function)(*call) for call in calls))
 
     def _check_parameters(self) -> None:
-        self._update_rule()
-        check_order(self.order)
+        self._validate_params()
         boundary = as_boundary(self.boundary)
         boundary.law(0.0)
         if isinstance(boundary, Budget) and self.order == "sorted":
@@ -166,25 +213,23 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
                 "Budget cannot be learned with order='sorted': it would never read, and so never learn, the features "
                 "that have no weight yet. Choose order='permuted', 'sampled' or 'natural'."
             )
-        if isinstance(self.max_iter, bool) or not isinstance(self.max_iter, Integral) or self.max_iter < 1:
-            raise ValueError(
-                f"max_iter={self.max_iter!r}: expected an integer of at least 1, the passes over the rows."
-            )
-        if not 0 <= self.audit <= 1:
-            raise ValueError(f"audit={self.audit!r}: expected a share between 0 and 1; 0 switches the audit off.")
 
     def _new_learners(self, X: Rows, classes: NDArray[Any]) -> list[OnlineLearner]:
-        if len(classes) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs samples of at least 2 classes in the data, but got one class: "
-                f"{classes.tolist()}."
-            )
-        dtype: np.dtype[Any] = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
+        dtype = np.float32 if X.dtype == np.float32 else np.float64
+        return self._build(X.shape[1], np.dtype(dtype), self._seeds(1 if len(classes) == 2 else len(classes)))
+
+    def _continued_learners(self, X: Rows) -> list[OnlineLearner]:
+        """Return learners with the parameters as they are now and what has been learned so far."""
+        old = self._learners
+        new = self._build(X.shape[1], old[0].state.weights.dtype, [one.settings.seed for one in old])
+        return [mine.go_on_from(theirs) for mine, theirs in zip(new, old, strict=True)]
+
+    def _build(self, n_features: int, dtype: np.dtype[Any], seeds: list[int]) -> list[OnlineLearner]:
         return [
             new_learner(
-                X.shape[1],
+                n_features,
                 dtype,
-                as_boundary(self.boundary),
+                clone(as_boundary(self.boundary), safe=False),
                 self.order,
                 self._update_rule(),
                 fit_intercept=self.fit_intercept,
@@ -192,7 +237,7 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
                 audit=self.audit,
                 seed=seed,
             )
-            for seed in self._seeds(1 if len(classes) == 2 else len(classes))
+            for seed in seeds
         ]
 
     def _seeds(self, count: int) -> list[int]:
@@ -215,7 +260,15 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         if classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit: all labels that will ever come.")
         encode_labels(y)
-        return np.unique(classes)
+        known = np.unique(classes)
+        self._check_classes(known)
+        return known
+
+    def _check_classes(self, classes: NDArray[Any]) -> None:
+        if len(classes) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs at least 2 classes, but got {len(classes)} class: {classes.tolist()}."
+            )
 
     def _weights(
         self,
@@ -234,7 +287,12 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
             sample_weight, X, dtype=np.float64, ensure_non_negative=True, allow_all_zero_weights=in_part
         )
         if self.class_weight is not None:
-            weight = weight * compute_class_weight(self.class_weight, classes=classes, y=y)[codes]
+            by_class = compute_class_weight(self.class_weight, classes=classes, y=y)
+            if not (np.isfinite(by_class).all() and (by_class >= 0).all() and by_class.any()):
+                raise ValueError(
+                    f"class_weight={self.class_weight!r}: expected finite weights of at least 0, not all of them 0."
+                )
+            weight = weight * by_class[codes]
         return np.asarray(weight, dtype=np.float64)
 
     def _pass(
@@ -245,20 +303,16 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         rows: NDArray[np.uint32],
         weight: NDArray[np.float64],
     ) -> None:
-        if len(learners) == 1:
-            targets = [codes.astype(np.int8)]
-        else:
-            targets = [(codes == index).astype(np.int8) for index in range(len(learners))]
-        bad = self._in_threads(
-            OnlineLearner.learn, [(one, X, target, rows, weight) for one, target in zip(learners, targets, strict=True)]
-        )
+        positive = [1] if len(learners) == 1 else range(len(learners))
+        calls = [(one, X, codes, index, rows, weight) for one, index in zip(learners, positive, strict=True)]
+        bad = self._in_threads(OnlineLearner.learn, calls)
         for row in bad:
             if row >= 0:
                 raise_not_finite(self, X, row)
 
     def _take(self, learners: list[OnlineLearner], classes: NDArray[Any]) -> None:
         """Make what was learned visible, all at once, so that a failure before this leaves the model as it was."""
-        plans = [one.plan() for one in learners]
+        plans = [one.plan(only_reject=len(learners) > 1) for one in learners]
         self._learners, self._plans = learners, plans
         self.classes_ = classes
         self.coef_ = np.stack([plan.coef for plan in plans])
@@ -270,7 +324,8 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         delta, record = getattr(as_boundary(self.boundary), "delta", None), self.training_
         if delta is None or not record.decision_error > delta:
             return
-        if binom.sf(record.n_missed - 1, record.n_important, delta) < ALARM:
+        if binom.sf(record.n_missed - 1, record.n_important, delta) < ALARM and not self._alarmed:
+            self._alarmed = True
             warnings.warn(
                 f"The level delta={delta} was not held while learning: of {record.n_important} audited important "
                 f"examples {record.n_missed} would have been filtered, {record.decision_error:.1%}. More passes "

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from saccade.boundaries import Boundary
 from saccade.inputs import Rows
 from saccade.kernels import state as codes
+from saccade.kernels.audit import FIRST_MULTIPLIER, FIRST_SHARE, FIRST_WIDTH
 from saccade.kernels.reordering import reorder
 from saccade.kernels.state import Law, Settings, State
 from saccade.kernels.thresholds import FEWEST_EXAMPLES
@@ -46,8 +47,14 @@ class OnlineLearner:
         state = State._make(array.copy() for array in self.state)
         return replace(self, state=state)
 
-    def learn(self, X: Rows, target: NDArray[np.int8], rows: NDArray[np.uint32], weight: NDArray[np.float64]) -> int:
-        """Learn from the given rows in turn; return -1, or the row that is not finite."""
+    def learn(
+        self, X: Rows, labels: NDArray[np.intp], positive: int, rows: NDArray[np.uint32], weight: NDArray[np.float64]
+    ) -> int:
+        """Learn from the given rows in turn, the positive class against the others.
+
+        Return -1, or the row that is not finite.
+        """
+        target = (labels == positive).astype(np.int8)
         n = X.shape[1]
         kind = self.state.weights.dtype
         buffer = np.zeros(n if self.settings.limit < n else 0, kind)
@@ -61,8 +68,9 @@ class OnlineLearner:
         return self.state.whole
 
     @property
-    def multiplier(self) -> float:
-        return float(self.state.real[codes.MULTIPLIER])
+    def factors(self) -> NDArray[np.float64]:
+        """By what the cushions of the two classes are multiplied: 1 without an audit."""
+        return np.array([self.state.real[codes.FACTOR_0], self.state.real[codes.FACTOR_1]])
 
     def weights(self) -> tuple[NDArray[np.float64], float]:
         """Return the weights and the intercept: averaged over the steps, or those after the last one."""
@@ -81,12 +89,29 @@ class OnlineLearner:
         known = self.state.counts.max(axis=1, initial=0) >= fewest
         return Moments(known, self.state.mean.astype(np.float64), self.state.var.astype(np.float64))
 
-    def plan(self) -> Plan:
+    def go_on_from(self, old: "OnlineLearner") -> "OnlineLearner":
+        """Return this learner with what an older one has learned, or raise where the two do not fit together."""
+        if any(mine.shape != theirs.shape for mine, theirs in zip(self.state, old.state, strict=True)):
+            raise ValueError(
+                "Learning cannot go on with this boundary, order, audit or average: they keep other things than what "
+                "has been learned so far. Set them back, or fit anew."
+            )
+        learned = old.copy().state
+        return replace(self, state=learned._replace(stand_in=self.state.stand_in))
+
+    def plan(self, *, only_reject: bool = False) -> Plan:
         """Plan predictions with what has been learned."""
         coef, intercept = self.weights()
-        multiplier = max(1.0, self.multiplier) if self.settings.audit > 0 else 1.0
+        factors = np.maximum(1.0, self.factors)
         return plan_prediction(
-            coef, intercept, self.boundary, self.order, self.moments(), multiplier, self.settings.seed
+            coef,
+            intercept,
+            self.boundary,
+            self.order,
+            self.moments(),
+            factors,
+            self.settings.seed,
+            only_reject=only_reject,
         )
 
 
@@ -110,7 +135,7 @@ def new_learner(
         rule=rule.code,
         order=CODES[order] if attentive or limit < n_features else codes.NATURAL,
         strength=float(rule.strength),
-        law=law or Law(float(rule.theta), 0, 0.0, 0.0, 0.0, codes.TOTAL_VARIANCE, 1.0),
+        law=law or Law(float(rule.theta), 0, 0.0, 0.0, 0.0, codes.TOTAL_VARIANCE),
         delta=float(getattr(boundary, "delta", 0.0)),
         limit=limit,
         attentive=int(attentive),
@@ -134,7 +159,10 @@ def _new_state(n: int, dtype: np.dtype[np.floating], settings: Settings, steps: 
     moments = n if settings.attentive else 0
     real = np.zeros(codes.REAL_SIZE)
     real[codes.SCALE] = 1.0
-    real[codes.MULTIPLIER] = settings.law.caution if settings.audit > 0 else 1.0
+    real[codes.MULTIPLIER], real[codes.IMPORTANT_SHARE] = FIRST_MULTIPLIER, FIRST_SHARE
+    width = 1.0 if settings.law.spread == codes.REST_SQUARED_WEIGHTS else FIRST_WIDTH
+    real[[codes.WIDTH_0, codes.WIDTH_1]] = width
+    real[[codes.FACTOR_0, codes.FACTOR_1]] = FIRST_MULTIPLIER * width if settings.audit > 0 else 1.0
     whole = np.zeros(codes.WHOLE_SIZE, dtype=np.int64)
     whole[codes.STEP] = 1
     ones = settings.law.spread == codes.REST_SQUARED_WEIGHTS

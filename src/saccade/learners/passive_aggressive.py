@@ -1,6 +1,9 @@
 """Passive-Aggressive learning."""
 
-from typing import Any, Literal
+from numbers import Real
+from typing import Any, ClassVar, Literal
+
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from saccade.boundaries import Boundary
 from saccade.kernels.state import PA1, PA2
@@ -22,7 +25,7 @@ class PassiveAggressive(AttentiveLearner):
         How aggressive a step may be.
     variant : {"pa1", "pa2"}, default="pa1"
     boundary, order, max_iter, fit_intercept, audit, shuffle, class_weight, warm_start, n_jobs, random_state
-        As for :class:`saccade.Pegasos`. Sample and class weights multiply C.
+        As for :class:`saccade.Pegasos`. Sample and class weights multiply the step.
     average : bool, default=True
         Average the weights over the steps, all weighted alike.
 
@@ -67,10 +70,11 @@ class PassiveAggressive(AttentiveLearner):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **AttentiveLearner._parameter_constraints,
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "variant": [StrOptions({"pa1", "pa2"})],
+    }
+
     def _update_rule(self) -> UpdateRule:
-        if not self.C > 0:
-            raise ValueError(f"C={self.C!r}: expected a positive number.")
-        codes = {"pa1": PA1, "pa2": PA2}
-        if self.variant not in codes:
-            raise ValueError(f"variant={self.variant!r}: the variants are 'pa1' and 'pa2'.")
-        return UpdateRule(codes[self.variant], self.C, theta=1.0)
+        return UpdateRule(PA2 if self.variant == "pa2" else PA1, self.C, theta=1.0)

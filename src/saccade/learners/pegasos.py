@@ -1,6 +1,9 @@
 """Pegasos: a linear support vector machine learned by stochastic subgradient steps."""
 
-from typing import Any, Literal
+from numbers import Real
+from typing import Any, ClassVar, Literal
+
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from saccade.boundaries import Boundary
 from saccade.kernels.state import ALGORITHM1, PEGASOS
@@ -23,6 +26,7 @@ class Pegasos(AttentiveLearner):
         The strength of the regularisation.
     boundary : {"full", "constant", "curved"} or a boundary, default="curved"
         When to stop reading: ``Full()``, ``Budget(k)``, ``ConstantSTST(delta, form)``, ``CurvedSTST(delta, tail)``.
+        Pass an object, not a name, to search over ``boundary__delta``.
     order : {"natural", "permuted", "sampled", "sampled-printed", "sorted"}, default="sorted"
         Which feature is read next. While learning, "sorted" follows the weights as they move, to a sixteenth of an
         octave.
@@ -108,10 +112,13 @@ class Pegasos(AttentiveLearner):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **AttentiveLearner._parameter_constraints,
+        "lam": [Interval(Real, 0, None, closed="neither")],
+        "project": ["boolean"],
+        "rule": [StrOptions({"pegasos", "algorithm1"})],
+    }
+
     def _update_rule(self) -> UpdateRule:
-        if not self.lam > 0:
-            raise ValueError(f"lam={self.lam!r}: expected a positive number.")
-        codes = {"pegasos": PEGASOS, "algorithm1": ALGORITHM1}
-        if self.rule not in codes:
-            raise ValueError(f"rule={self.rule!r}: the rules are 'pegasos' and 'algorithm1'.")
-        return UpdateRule(codes[self.rule], self.lam, theta=1.0, project=self.project)
+        code = ALGORITHM1 if self.rule == "algorithm1" else PEGASOS
+        return UpdateRule(code, self.lam, theta=1.0, project=self.project)
