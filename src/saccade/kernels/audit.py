@@ -32,7 +32,7 @@ FIRST_COUNTS = 10
 # The measured ones follow at least at this rate, for the weights move.
 SLOWEST_FOLLOWING = 0.02
 # The multiplier begins here. Its rate falls with the root of the number of its steps.
-FIRST_MULTIPLIER = 1.4
+FIRST_MULTIPLIER = 1.2
 FIRST_RATE = 0.5
 SLOWEST_RATE = 0.2
 

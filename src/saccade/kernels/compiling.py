@@ -15,5 +15,7 @@ _options: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"
 kernel = njit(**_options)
 # Loops over features, whose sums may be reordered so that they run on vectors; NaN and infinity keep their meaning.
 loop = njit(fastmath={"reassoc", "contract", "nsz"}, **_options)
+# Short sums whose order is meant: a tree, which is sooner done than a chain.
+exact = njit(fastmath={"contract"}, **_options)
 # Functions that are written into their caller.
 inlined = njit(inline="always", **_options)

@@ -121,7 +121,7 @@ def take_example(X, i, c, weight, checkpoints, state, settings, buffer):
         if sampled:
             stop, margin = walk_draws(X[i], state, settings, checkpoints, c, start)
         else:
-            stop, margin = walk(X, i, state, settings, checkpoints, c)
+            stop, margin = walk(X[i], state, settings, checkpoints, c)
     if stop >= 0 and not witness:
         finite = math.isfinite(margin)
         filter_out(X[i], state, settings, checkpoints[stop], c, t, start)

@@ -1,19 +1,15 @@
 """Reading a row feature by feature until a boundary stops the walk."""
 
-from saccade.kernels.compiling import inlined, kernel, loop
-from saccade.kernels.prefetching import prefetch
+from saccade.kernels.compiling import exact, inlined, kernel
 from saccade.kernels.state import EXPECTED_0, FACTOR_0, INTERCEPT, SCALE
 from saccade.kernels.thresholds import centre
 
-# A walk that goes on after this checkpoint will touch most lines of its row: all are fetched, LINE features apart.
-FETCH_ALL = 6
-LINE = 16
 # After this checkpoint a walk is given up, and its row read in full, where the margin is as clearly too small as it
 # would have to be large to stop.
 FUTILE = 4
 
 
-@loop
+@exact
 def read_eight(x, order, weights, middle, k):
     """Return what the features at positions k to k + 7 add to the unscaled margin beyond what was expected of them.
 
@@ -24,7 +20,8 @@ def read_eight(x, order, weights, middle, k):
     first = weights[a] * (x[a] - middle[a]) + weights[b] * (x[b] - middle[b])
     second = weights[c] * (x[c] - middle[c]) + weights[d] * (x[d] - middle[d])
     third = weights[e] * (x[e] - middle[e]) + weights[f] * (x[f] - middle[f])
-    return first + second + (third + (weights[g] * (x[g] - middle[g]) + weights[h] * (x[h] - middle[h])))
+    fourth = weights[g] * (x[g] - middle[g]) + weights[h] * (x[h] - middle[h])
+    return (first + second) + (third + fourth)
 
 
 @inlined
@@ -35,9 +32,8 @@ def demanded(state, c, k):
 
 
 @inlined
-def walk(X, i, state, settings, checkpoints, c):
+def walk(x, state, settings, checkpoints, c):
     """Read a row in order until the boundary stops it; return the checkpoint, or -1, and the margin expected there."""
-    x = X[i]
     factor = (2.0 * c - 1.0) * state.real[SCALE]
     expected = state.real[INTERCEPT] + state.real[EXPECTED_0 + c]
     middle = centre(state, settings)[c]
@@ -49,9 +45,6 @@ def walk(X, i, state, settings, checkpoints, c):
         excess, cushion = factor * expected - settings.law.theta, demanded(state, c, k)
         if excess >= cushion:
             return k, expected
-        if k == FETCH_ALL:
-            for j in range(0, x.shape[0], LINE):
-                prefetch(X, i, j)
         if k > FUTILE and settings.law.centred and excess < -cushion:
             return -1, expected
     return -1, expected
