@@ -91,7 +91,7 @@ class OnlineLearner:
 
     def go_on_from(self, old: "OnlineLearner") -> "OnlineLearner":
         """Return this learner with what an older one has learned, or raise where the two do not fit together."""
-        if any(mine.shape != theirs.shape for mine, theirs in zip(self.state, old.state, strict=True)):
+        if [array.shape for array in self.state] != [array.shape for array in old.state]:
             raise ValueError(
                 "Learning cannot go on with this boundary, order, audit or average: they keep other things than what "
                 "has been learned so far. Set them back, or fit anew."
