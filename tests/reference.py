@@ -74,8 +74,11 @@ class Learner:
         self.cushions = {y: [math.inf] * len(self.checkpoints) for y in (-1, 1)}
         self.seen = {y: [[] for _ in range(n)] for y in (-1, 1)}  # every value that taught the moments
         self.width = dict.fromkeys((-1, 1), 2.0 if self.measured() else 1.0)
-        self.multiplier, self.important_share = 1.4, 0.1
-        self.factor = {y: 1.4 * self.width[y] if audit else 1.0 for y in (-1, 1)}
+        self.multiplier, self.important_share = 1.0, 0.1
+        self.regress = bool(audit) and getattr(boundary, "tail", "hoeffding") != "hoeffding"
+        self.factor = {y: self.width[y] if audit and not self.regress else 1.0 for y in (-1, 1)}
+        self.near, self.cross = ({y: [4 * p / n for p in self.checkpoints] for y in (-1, 1)} for _ in range(2))
+        self.slope = {y: [1.0] * len(self.checkpoints) for y in (-1, 1)}
         self.changes = self.next_reorder = self.tracked = 0
         self.counts = dict.fromkeys(("examples", "filtered", "updates", "read", "read_filtered", "audited"), 0)
         self.important = self.missed = 0
@@ -92,12 +95,18 @@ class Learner:
             for k, position in enumerate(self.checkpoints):
                 rest = self.order[position:]
                 known = not self.audit or len(self.seen[y][0]) >= 8
+                open_variance = float(np.sum(self.w[rest] ** 2 * variance[rest]))
+                if self.regress:
+                    near, cross = self.near[y][k], self.cross[y][k]
+                    self.slope[y][k] = cross / near
+                    unexplained = max(self.width[y] ** 2 - cross**2 / near, 1e-3)
+                    open_variance = float(np.sum(self.w**2 * variance)) * unexplained
                 self.cushions[y][k] = (
                     cushion(
                         self.boundary,
                         self.theta,
                         float(np.sum(self.w**2 * variance)),
-                        float(np.sum(self.w[rest] ** 2 * variance[rest])),
+                        open_variance,
                         float(np.sum(self.w[rest] ** 2)),
                     )
                     if known
@@ -109,10 +118,10 @@ class Learner:
         centred = hasattr(self.boundary, "tail")
         middle = self.mean(y) if centred else np.zeros(len(x))
         for k, position in enumerate(self.checkpoints):
-            expected = middle.copy()
             read = self.order[:position]
-            expected[read] = x[read]
-            excess = y * (self.w @ expected + self.b) - self.theta
+            deviation = self.w[read] @ (x[read] - middle[read])
+            expected = self.w @ middle + self.b + self.slope[y][k] * deviation
+            excess = y * expected - self.theta
             demanded = self.factor[y] * self.cushions[y][k]
             if excess >= demanded:
                 return position
@@ -173,12 +182,18 @@ class Learner:
     def measured(self):
         return getattr(self.boundary, "tail", "") != "hoeffding"
 
-    def measure_width(self, x, y):
+    def measure_spread(self, x, y):
         seen = len(self.seen[y][0]) - 8
         variance = float(np.sum(self.w**2 * self.variance(y)))
-        if seen >= 0 and variance > 0 and self.measured():
-            squared = (self.w @ (x - self.mean(y))) ** 2 / variance
-            self.width[y] = math.sqrt(following(self.width[y] ** 2, squared, seen))
+        if seen < 0 or variance == 0 or not self.measured():
+            return
+        steps = self.w * (x - self.mean(y))
+        self.width[y] = math.sqrt(following(self.width[y] ** 2, steps.sum() ** 2 / variance, seen))
+        if self.regress:
+            for k, position in enumerate(self.checkpoints):
+                part = steps[self.order[:position]].sum()
+                self.near[y][k] = following(self.near[y][k], part**2 / variance, seen)
+                self.cross[y][k] = following(self.cross[y][k], part * steps.sum() / variance, seen)
 
     def shrink(self):
         self.w = self.w * (1 - 1 / self.t)
@@ -190,7 +205,7 @@ class Learner:
 
     def take_audit(self, x, y, chosen, important, stopped):
         self.counts["audited"] += chosen
-        self.measure_width(x, y)
+        self.measure_spread(x, y)
         delta = self.boundary.delta
         if self.t > 60:
             seen = len(self.seen[-1][0]) + len(self.seen[1][0])
@@ -204,7 +219,7 @@ class Learner:
         level = min(delta, 0.4)
         rarity = norm.isf(level * self.important_share) / norm.isf(level) if centred else 1.0
         for label in (-1, 1):
-            self.factor[label] = self.multiplier * self.width[label] * rarity
+            self.factor[label] = self.multiplier * rarity * (1.0 if self.regress else self.width[label])
 
     def averaged(self):
         return self.sum_w / self.sum_weight, self.sum_b / self.sum_weight

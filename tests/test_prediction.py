@@ -34,6 +34,7 @@ def test_readings_agree_with_a_plain_loop(rows, boundary, order):
         assert reading.label[i] == int(reading.margin[i] > 0)
 
 
+@pytest.mark.filterwarnings("ignore::saccade.exceptions.LevelNotHeldWarning")  # 1,500 rows are few to settle on
 @pytest.mark.parametrize("learner", [Pegasos(), Perceptron(), PassiveAggressive()], ids=repr)
 def test_prediction_reads_few_features_and_agrees_with_the_full_margin(rows, learner):
     X, y = rows

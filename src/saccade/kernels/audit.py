@@ -1,8 +1,9 @@
 """What the examples that are read to the end, whatever the boundary says, teach about the boundary.
 
-A cushion that trusts independence and the paper's level is too narrow for three reasons, each with a factor of its own:
+A cushion that trusts independence and the paper's level is too narrow for three reasons, and each is measured:
 
-- the features of an example are correlated, so that margins spread wider (the width of a class);
+- the features of an example are correlated, so that margins spread wider (the width of a class), and what was read
+  tells about what was not (the slope of the full margin on the partial one, and what it leaves unexplained);
 - a boundary that errs on a share delta of what it stops misses most of the important examples where these are rare
   (rarity);
 - neither the normal distribution nor the schedule is exact (the multiplier, which follows the misses themselves).
@@ -24,6 +25,7 @@ from saccade.kernels.state import (
     WIDTH_0,
 )
 from saccade.kernels.thresholds import FEWEST_EXAMPLES
+from saccade.kernels.walking import trace
 
 # Before they are measured, the widths and the share of important examples are these, and count like so many examples.
 FIRST_WIDTH = 2.0
@@ -32,7 +34,7 @@ FIRST_COUNTS = 10
 # The measured ones follow at least at this rate, for the weights move.
 SLOWEST_FOLLOWING = 0.02
 # The multiplier begins here. Its rate falls with the root of the number of its steps.
-FIRST_MULTIPLIER = 1.2
+FIRST_MULTIPLIER = 1.0
 FIRST_RATE = 0.5
 SLOWEST_RATE = 0.2
 
@@ -55,15 +57,21 @@ def following(old, new, seen):
 
 
 @inlined
-def measure_width(state, settings, c, inner):
-    """Let the width of a class follow the margin of one more of its examples."""
+def measure_spread(row, state, settings, checkpoints, c, inner):
+    """Let the width of a class, and how its partial margins predict full ones, follow one more of its examples."""
     seen = state.counts[c, 0] - FEWEST_EXAMPLES
     if seen < 0 or settings.law.spread == REST_SQUARED_WEIGHTS:
         return
     m, q = margin_moments(state.weights, state.mean[c], state.var[c])
     if q > 0:
-        squared = (inner - state.real[INTERCEPT] - m) ** 2 / q
-        state.real[WIDTH_0 + c] = math.sqrt(following(state.real[WIDTH_0 + c] ** 2, squared, seen))
+        deviation = inner - state.real[INTERCEPT] - m
+        state.real[WIDTH_0 + c] = math.sqrt(following(state.real[WIDTH_0 + c] ** 2, deviation * deviation / q, seen))
+        if settings.regress:
+            trace(row, state.order, state.weights, state.mean[c], checkpoints, state.path)
+            for k in range(checkpoints.shape[0]):
+                part = state.path[k]
+                state.near[c, k] = following(state.near[c, k], part * part / q, seen)
+                state.cross[c, k] = following(state.cross[c, k], part * deviation / q, seen)
 
 
 @inlined
@@ -93,7 +101,7 @@ def rarity(state, settings):
 
 
 @inlined
-def audit_example(state, settings, c, inner, chosen, live, important, stopped):
+def audit_example(row, state, settings, checkpoints, c, inner, chosen, live, important, stopped):
     """Score the boundary on an example that was read to the end, and let the factors follow.
 
     Each important example moves the logarithm of the multiplier by rate * (missed - delta): in the long run the share
@@ -103,7 +111,7 @@ def audit_example(state, settings, c, inner, chosen, live, important, stopped):
     """
     real, whole = state.real, state.whole
     whole[N_AUDITED] += chosen
-    measure_width(state, settings, c, inner)
+    measure_spread(row, state, settings, checkpoints, c, inner)
     if live:
         seen = state.counts[0, 0] + state.counts[1, 0]
         real[IMPORTANT_SHARE] = following(real[IMPORTANT_SHARE], important, seen)
@@ -114,5 +122,5 @@ def audit_example(state, settings, c, inner, chosen, live, important, stopped):
             rate = max(SLOWEST_RATE, FIRST_RATE / math.sqrt(whole[TRACKED]))
             real[MULTIPLIER] *= math.exp(rate * (stopped - settings.delta))
     factor = real[MULTIPLIER] * rarity(state, settings)
-    real[FACTOR_0] = factor * real[WIDTH_0]
-    real[FACTOR_0 + 1] = factor * real[WIDTH_0 + 1]
+    real[FACTOR_0] = factor * (1.0 if settings.regress else real[WIDTH_0])
+    real[FACTOR_0 + 1] = factor * (1.0 if settings.regress else real[WIDTH_0 + 1])

@@ -68,6 +68,10 @@ class State(NamedTuple):
     var: Floats  # (2, n)
     stand_in: Floats  # (2, n) zeros for a boundary that ignores means, ones for one that ignores variances
     cushion: NDArray[np.float64]  # (2, k) by how much a walk must exceed the importance threshold
+    slope: NDArray[np.float64]  # (2, k) what the full margin deviates for each unit that the partial one does
+    near: NDArray[np.float64]  # (2, k) mean square of the partial margin's deviation over the independent variance
+    cross: NDArray[np.float64]  # (2, k) mean product of the partial and the full margin's deviations, likewise
+    path: NDArray[np.float64]  # (k,) the deviations of one example
     spare_real: NDArray[np.float64]  # (n,) room to work in
     spare_whole: NDArray[np.int64]  # (n + BUCKETS + 1,)
     real: NDArray[np.float64]  # (REAL_SIZE,)
@@ -99,6 +103,7 @@ class Settings(NamedTuple):
     delta: float
     limit: int  # how many features are read of any example at the most: the budget, or all
     attentive: int  # 1 when the boundary may stop a walk
+    regress: int  # 1 when the audit also measures how partial margins predict full ones
     intercept: int
     average: int
     project: int

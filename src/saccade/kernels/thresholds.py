@@ -12,10 +12,13 @@ from saccade.kernels.state import (
     SAMPLED,
     SCALE,
     TOTAL_VARIANCE,
+    WIDTH_0,
 )
 
 # The audit's moments say nothing before this many examples of a class; until then its walks are not stopped.
 FEWEST_EXAMPLES = 8
+# However well a partial margin predicts the full one, this share of its independent variance stays open.
+LEAST_UNEXPLAINED = 1e-3
 
 
 @inlined
@@ -71,12 +74,22 @@ def spreads_of(features, weights, dispersion):
 
 @inlined
 def put_cushion(state, settings, c, k, spread):
+    """Store what a walk must exceed the threshold by, given the spread of the unscaled margin that is still unknown."""
     if settings.audit > 0 and state.counts[c, 0] < FEWEST_EXAMPLES:
         state.cushion[c, k] = np.inf
     else:
         law = settings.law
         scale = state.real[SCALE]
         state.cushion[c, k] = law.slope * math.sqrt(law.shift + scale * scale * max(spread, 0.0)) - law.minus
+
+
+@inlined
+def put_regression(state, c, k):
+    """Store how the full margin follows the partial one; return the share of its variance that is left unexplained."""
+    near, cross = state.near[c, k], state.cross[c, k]
+    state.slope[c, k] = cross / near if near > 0 else 1.0
+    explained = cross * cross / near if near > 0 else 0.0
+    return max(state.real[WIDTH_0 + c] ** 2 - explained, LEAST_UNEXPLAINED)
 
 
 @kernel
@@ -88,6 +101,10 @@ def set_cushions(state, settings, checkpoints):
     q0, q1 = spreads(state.weights, dispersion)
     done = 0
     for k in range(checkpoints.shape[0]):
+        if settings.regress:
+            put_cushion(state, settings, 0, k, q0 * put_regression(state, 0, k))
+            put_cushion(state, settings, 1, k, q1 * put_regression(state, 1, k))
+            continue
         share = 1.0
         if spread != TOTAL_VARIANCE:
             if settings.order >= SAMPLED:  # every draw is expected to add its n-th part

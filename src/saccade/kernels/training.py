@@ -59,7 +59,7 @@ def learn_from(row, state, settings, checkpoints, c, t, importance, chosen, witn
     taught = settings.attentive and (witness or settings.audit == 0)
     if settings.attentive and witness:
         important = 1 if margin < settings.law.theta else 0
-        audit_example(state, settings, c, inner, int(chosen), t > WARM_UP, important, int(stopped))
+        audit_example(row, state, settings, checkpoints, c, inner, int(chosen), t > WARM_UP, important, int(stopped))
         whole[CHANGES] += 1
     if taught:
         learn_moments(state.counts[c], state.mean[c], state.var[c], row)

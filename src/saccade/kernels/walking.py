@@ -35,19 +35,33 @@ def demanded(state, c, k):
 def walk(x, state, settings, checkpoints, c):
     """Read a row in order until the boundary stops it; return the checkpoint, or -1, and the margin expected there."""
     factor = (2.0 * c - 1.0) * state.real[SCALE]
-    expected = state.real[INTERCEPT] + state.real[EXPECTED_0 + c]
+    start = state.real[INTERCEPT] + state.real[EXPECTED_0 + c]
     middle = centre(state, settings)[c]
+    deviation = 0.0
     position = 0
     for k in range(checkpoints.shape[0]):
         while position < checkpoints[k]:
-            expected += read_eight(x, state.order, state.weights, middle, position)
+            deviation += read_eight(x, state.order, state.weights, middle, position)
             position += 8
+        expected = start + state.slope[c, k] * deviation
         excess, cushion = factor * expected - settings.law.theta, demanded(state, c, k)
         if excess >= cushion:
             return k, expected
         if k > FUTILE and settings.law.centred and excess < -cushion:
             return -1, expected
-    return -1, expected
+    return -1, start
+
+
+@kernel
+def trace(x, order, weights, middle, checkpoints, path):
+    """Write down how far the margin deviates from what was expected of it at each checkpoint."""
+    deviation = 0.0
+    position = 0
+    for k in range(checkpoints.shape[0]):
+        while position < checkpoints[k]:
+            deviation += read_eight(x, order, weights, middle, position)
+            position += 8
+        path[k] = deviation
 
 
 @inlined

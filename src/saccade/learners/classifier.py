@@ -331,7 +331,7 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
                 f"examples {record.n_missed} would have been filtered, {record.decision_error:.1%}. More passes "
                 "(max_iter) or a larger audit let the boundary settle; a smaller delta makes it more cautious.",
                 LevelNotHeldWarning,
-                stacklevel=3,
+                stacklevel=4,  # the line that called fit
             )
 
     def __getstate__(self) -> dict[str, Any]:

@@ -70,7 +70,9 @@ class OnlineLearner:
     @property
     def factors(self) -> NDArray[np.float64]:
         """By what the cushions of the two classes are multiplied: 1 without an audit."""
-        return np.array([self.state.real[codes.FACTOR_0], self.state.real[codes.FACTOR_1]])
+        factors = np.array([self.state.real[codes.FACTOR_0], self.state.real[codes.FACTOR_1]])
+        widths = np.array([self.state.real[codes.WIDTH_0], self.state.real[codes.WIDTH_1]])
+        return factors * widths if self.settings.regress else factors
 
     def weights(self) -> tuple[NDArray[np.float64], float]:
         """Return the weights and the intercept: averaged over the steps, or those after the last one."""
@@ -129,30 +131,32 @@ def new_learner(
 ) -> OnlineLearner:
     """Return a learner that has seen nothing."""
     law = boundary.law(rule.theta)
-    attentive = law is not None
     limit = boundary.limit(n_features)
     settings = Settings(
         rule=rule.code,
-        order=CODES[order] if attentive or limit < n_features else codes.NATURAL,
+        order=CODES[order] if law is not None or limit < n_features else codes.NATURAL,
         strength=float(rule.strength),
         law=law or Law(float(rule.theta), 0, 0.0, 0.0, 0.0, codes.TOTAL_VARIANCE),
         delta=float(getattr(boundary, "delta", 0.0)),
         limit=limit,
-        attentive=int(attentive),
+        attentive=int(law is not None),
+        regress=int(
+            law is not None and audit > 0 and law.spread == codes.REST_VARIANCE and CODES[order] < codes.SAMPLED
+        ),
         intercept=int(fit_intercept),
         average=int(average),
         project=int(rule.project),
-        audit=float(audit) if attentive else 0.0,
+        audit=float(audit) if law is not None else 0.0,
         seed=seed,
     )
-    where = checkpoints(n_features if attentive else 0, GROWTH)
-    state = _new_state(n_features, dtype, settings, where.size)
+    where = checkpoints(n_features if law is not None else 0, GROWTH)
+    state = _new_state(n_features, dtype, settings, where)
     reorder(state, settings)
     state.whole[codes.NEXT_REORDER] = 0
     return OnlineLearner(boundary, order, settings, where, state)
 
 
-def _new_state(n: int, dtype: np.dtype[np.floating], settings: Settings, steps: int) -> State:
+def _new_state(n: int, dtype: np.dtype[np.floating], settings: Settings, where: NDArray[np.int64]) -> State:
     def zeros(*shape: int) -> NDArray[np.floating]:
         return np.zeros(shape, dtype)
 
@@ -162,9 +166,11 @@ def _new_state(n: int, dtype: np.dtype[np.floating], settings: Settings, steps: 
     real[codes.MULTIPLIER], real[codes.IMPORTANT_SHARE] = FIRST_MULTIPLIER, FIRST_SHARE
     width = 1.0 if settings.law.spread == codes.REST_SQUARED_WEIGHTS else FIRST_WIDTH
     real[[codes.WIDTH_0, codes.WIDTH_1]] = width
-    real[[codes.FACTOR_0, codes.FACTOR_1]] = FIRST_MULTIPLIER * width if settings.audit > 0 else 1.0
+    first = FIRST_MULTIPLIER * (1.0 if settings.regress else width)
+    real[[codes.FACTOR_0, codes.FACTOR_1]] = first if settings.audit > 0 else 1.0
     whole = np.zeros(codes.WHOLE_SIZE, dtype=np.int64)
     whole[codes.STEP] = 1
+    explained = width**2 * where / n  # until it is measured: as if features were alike and independent
     ones = settings.law.spread == codes.REST_SQUARED_WEIGHTS
     return State(
         order=np.arange(n, dtype=np.uint32),
@@ -175,7 +181,11 @@ def _new_state(n: int, dtype: np.dtype[np.floating], settings: Settings, steps: 
         mean=zeros(2, moments),
         var=zeros(2, moments),
         stand_in=np.full((2, moments), float(ones), dtype),
-        cushion=np.full((2, steps), np.inf),
+        cushion=np.full((2, where.size), np.inf),
+        slope=np.ones((2, where.size)),
+        near=np.tile(explained, (2, 1)),
+        cross=np.tile(explained, (2, 1)),
+        path=np.zeros(where.size),
         spare_real=np.zeros(n if settings.order >= codes.SAMPLED else 0),
         spare_whole=np.zeros(n + codes.BUCKETS + 1, dtype=np.int64),
         real=real,
