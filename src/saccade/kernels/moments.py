@@ -1,20 +1,26 @@
 """Means and variances of the features of a class, learned online (Welford 1962)."""
 
-from saccade.kernels.compiling import kernel, loop
+from saccade.kernels.compiling import inlined, kernel, loop
 from saccade.kernels.walking import ring
+
+
+@inlined
+def learn_value(counts, mean, var, j, value):
+    """Take one value into the moments of its feature; return by how much the mean moves."""
+    kind = mean.dtype.type
+    counts[j] += kind(1)
+    difference = kind(value) - mean[j]
+    moved = difference / counts[j]
+    mean[j] += moved
+    var[j] += (difference * (kind(value) - mean[j]) - var[j]) / counts[j]
+    return moved
 
 
 @loop
 def learn_moments(counts, mean, var, row):
     """Take a whole row into the moments of its class."""
-    kind = mean.dtype.type
     for j in range(row.shape[0]):
-        counts[j] += kind(1)
-        share = kind(1) / counts[j]
-        value = kind(row[j])
-        difference = value - mean[j]
-        mean[j] += difference * share
-        var[j] += (difference * (value - mean[j]) - var[j]) * share
+        learn_value(counts, mean, var, j, row[j])
 
 
 @kernel
@@ -23,15 +29,8 @@ def learn_read_moments(counts, mean, var, row, order, start, size, weights):
 
     Return by how much this moves the unscaled margin that is expected of the class.
     """
-    kind = mean.dtype.type
-    moved = kind(0)
+    expected = mean.dtype.type(0)
     for position in range(size):
         j = order[ring(start, position, order.shape[0])]
-        counts[j] += kind(1)
-        share = kind(1) / counts[j]
-        value = kind(row[j])
-        difference = value - mean[j]
-        mean[j] += difference * share
-        var[j] += (difference * (value - mean[j]) - var[j]) * share
-        moved += weights[j] * difference * share
-    return moved
+        expected += weights[j] * learn_value(counts, mean, var, j, row[j])
+    return expected
