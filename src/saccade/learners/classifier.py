@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from copy import copy
 from functools import wraps
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -10,9 +11,9 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binom
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state, compute_class_weight
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from saccade.boundaries import Budget, as_boundary
@@ -205,7 +206,8 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         return list(Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(function)(*call) for call in calls))
 
     def _check_parameters(self) -> None:
-        self._validate_params()
+        given = {name: getattr(self, name) for name in self._parameter_constraints}
+        validate_parameter_constraints(self._parameter_constraints, given, caller_name=type(self).__name__)
         boundary = as_boundary(self.boundary)
         boundary.law(0.0)
         if isinstance(boundary, Budget) and self.order == "sorted":
@@ -229,7 +231,7 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
             new_learner(
                 n_features,
                 dtype,
-                clone(as_boundary(self.boundary), safe=False),
+                copy(as_boundary(self.boundary)),
                 self.order,
                 self._update_rule(),
                 fit_intercept=self.fit_intercept,

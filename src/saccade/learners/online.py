@@ -151,8 +151,9 @@ def new_learner(
     )
     where = checkpoints(n_features if law is not None else 0, GROWTH)
     state = _new_state(n_features, dtype, settings, where)
-    reorder(state, settings)
-    state.whole[codes.NEXT_REORDER] = 0
+    if settings.order not in (codes.NATURAL, codes.SORTED):  # which begin in natural order anyway
+        reorder(state, settings)
+        state.whole[codes.NEXT_REORDER] = 0
     return OnlineLearner(boundary, order, settings, where, state)
 
 
