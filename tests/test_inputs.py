@@ -202,8 +202,9 @@ def test_learning_goes_on_with_the_parameters_as_they_are_now():
     kept = Pegasos(random_state=0).partial_fit(X[:150], y[:150], [0, 1])
     changed = pickle.loads(pickle.dumps(kept)).set_params(lam=10.0)
     assert not np.allclose(kept.partial_fit(X[150:], y[150:]).coef_, changed.partial_fit(X[150:], y[150:]).coef_)
-    with pytest.raises(ValueError, match="cannot go on"):
-        kept.set_params(boundary=Full()).partial_fit(X, y)
+    for other in ({"boundary": Full()}, {"boundary": "constant"}, {"order": "natural"}, {"audit": 0}):
+        with pytest.raises(ValueError, match="cannot go on"):
+            pickle.loads(pickle.dumps(kept)).set_params(**other).partial_fit(X, y)
 
 
 def test_a_model_keeps_its_own_boundary():
@@ -249,3 +250,20 @@ def test_large_features_do_not_drown_the_average(size):
     narrow = Pegasos(boundary=Full(), shuffle=False).fit(X * np.float32(size), y)
     wide = Pegasos(boundary=Full(), shuffle=False).fit((X * np.float32(size)).astype(np.float64), y)
     np.testing.assert_allclose(narrow.coef_, wide.coef_, rtol=1e-3, atol=1e-3 * np.abs(wide.coef_).max())
+
+
+def test_with_several_classes_too_the_row_is_named():
+    X, _ = correlated(1500, 60, seed=49)
+    y = np.argmax(X[:, :4], axis=1)
+    model = Pegasos(max_iter=3, random_state=0).fit(X, y)
+    reading = model.read(X)
+    again = int(np.flatnonzero(~reading.stopped)[-1])
+    bad = X.copy()
+    bad[again] = np.nan
+    with pytest.raises(ValueError, match=rf"row {again}, feature 0\b"):
+        model.read(bad)
+    unread = [plan.order[-1] for plan in model._plans]
+    bad[again] = X[again]
+    bad[again, unread] = np.nan
+    with pytest.raises(ValueError, match=rf"row {again}, feature {min(unread)}\b"):
+        model.read(bad)

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-__all__ = ["Rows", "check_rows", "encode_labels", "raise_not_finite"]
+__all__ = ["Rows", "as_read_only", "check_rows", "encode_labels", "raise_not_finite"]
 
 Rows = Any  # a two-dimensional array of float32, float64 or uint8, or a CSR matrix or array of floats
 
@@ -31,11 +31,11 @@ def check_rows(estimator: BaseEstimator, X: Any, *, y: Any = "no_validation", re
         ensure_all_finite=False,
     )
     if isinstance(y, str) and y == "no_validation":
-        return _for_kernels(checked)
-    return _for_kernels(checked[0]), checked[1]
+        return as_read_only(checked)
+    return as_read_only(checked[0]), checked[1]
 
 
-def _for_kernels(X: Rows) -> Rows:
+def as_read_only(X: Rows) -> Rows:
     """Make X read-only in the eyes of the compiler, so that one compiled kernel serves memory maps and arrays alike."""
     if sp.issparse(X):
         return X.astype(np.float64) if X.dtype == np.uint8 else X

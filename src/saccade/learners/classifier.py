@@ -18,7 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from saccade.boundaries import Budget, as_boundary
 from saccade.exceptions import LevelNotHeldWarning, OtherVersionWarning
-from saccade.inputs import Rows, check_rows, encode_labels, raise_not_finite
+from saccade.inputs import Rows, as_read_only, check_rows, encode_labels, raise_not_finite
 from saccade.kernels.reordering import shuffle
 from saccade.kernels.state import STEP
 from saccade.learners.online import OnlineLearner, UpdateRule, new_learner
@@ -183,17 +183,21 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         """Read rows that no class accepts to the end: margins at different stops cannot be compared."""
         rows = np.flatnonzero(stopped & (margin <= 0).all(axis=1))
         if rows.size:
-            margin[rows], n_read[rows], stopped[rows] = self._read_all(X[rows], self._full_plans())
+            margin[rows], n_read[rows], stopped[rows] = self._read_all(X, self._full_plans(), rows)
 
     def _check_for_reading(self, X: Any) -> Rows:
         check_is_fitted(self)
         return check_rows(self, X, reset=False)
 
-    def _read_all(self, X: Rows, plans: list[Plan]) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
-        results = self._in_threads(read_rows, [(plan, X) for plan in plans])
+    def _read_all(
+        self, X: Rows, plans: list[Plan], rows: NDArray[np.intp] | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
+        """Read all rows, or the given ones, by each plan."""
+        part = X if rows is None else as_read_only(X[rows])
+        results = self._in_threads(read_rows, [(plan, part) for plan in plans])
         for *_, bad in results:
             if bad >= 0:
-                raise_not_finite(self, X, bad)
+                raise_not_finite(self, X, bad if rows is None else int(rows[bad]))
         margins, reads, stops, _ = zip(*results, strict=True)
         if len(plans) == 1:
             return margins[0], reads[0], stops[0]

@@ -93,13 +93,12 @@ class OnlineLearner:
 
     def go_on_from(self, old: "OnlineLearner") -> "OnlineLearner":
         """Return this learner with what an older one has learned, or raise where the two do not fit together."""
-        if [array.shape for array in self.state] != [array.shape for array in old.state]:
+        if _what_is_kept(self.settings) != _what_is_kept(old.settings):
             raise ValueError(
-                "Learning cannot go on with this boundary, order, audit or average: they keep other things than what "
-                "has been learned so far. Set them back, or fit anew."
+                "Learning cannot go on with this boundary, order, average, fit_intercept or audit: they keep other "
+                "things than what has been learned so far. Set them back, or fit anew."
             )
-        learned = old.copy().state
-        return replace(self, state=learned._replace(stand_in=self.state.stand_in))
+        return replace(self, state=old.copy().state)
 
     def plan(self, *, only_reject: bool = False) -> Plan:
         """Plan predictions with what has been learned."""
@@ -155,6 +154,15 @@ def new_learner(
         reorder(state, settings)
         state.whole[codes.NEXT_REORDER] = 0
     return OnlineLearner(boundary, order, settings, where, state)
+
+
+def _what_is_kept(settings: Settings) -> tuple[object, ...]:
+    """Return what the meaning of a learner's state depends on."""
+    law = settings.law
+    return (
+        *(settings.order, settings.limit, settings.attentive, settings.regress, settings.audit > 0),
+        *(settings.intercept, settings.average, law.theta, law.centred, law.spread),
+    )
 
 
 def _new_state(n: int, dtype: np.dtype[np.floating], settings: Settings, where: NDArray[np.int64]) -> State:
