@@ -15,8 +15,8 @@ help: ## Show this list
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint]'
 	@touch $@
 
-reproduce: .venv/installed ## Learn MNIST 2 vs 3 attentively and in full, and print what was read and what was lost
-	@$(BIN)/python examples/mnist_pairs.py
+reproduce: .venv/installed ## Run the paper's experiments on MNIST: a table here and a page, saccade.html
+	@$(BIN)/saccade reproduce --out saccade.html
 
 test: .venv/installed ## Run all tests, on all cores
 	@rm -rf $(TEST_CACHE)

@@ -8,7 +8,7 @@ import pytest
 
 import saccade
 
-HEAVY = ["joblib", "numba", "numpy", "pandas", "polars", "pyarrow", "scipy", "sklearn"]
+HEAVY = ["click", "jinja2", "joblib", "matplotlib", "numba", "numpy", "pandas", "polars", "pyarrow", "scipy", "sklearn"]
 
 
 def test_the_public_names_are_these():
@@ -23,6 +23,7 @@ def test_the_public_names_are_these():
             "Perceptron",
             "__version__",
             "datasets",
+            "simulate",
         ],
         key=str.lower,
     )

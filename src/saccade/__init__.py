@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from saccade.version import __version__
 
 if TYPE_CHECKING:
-    from saccade import datasets
+    from saccade import datasets, simulate
     from saccade.boundaries import Budget, ConstantSTST, CurvedSTST, Full
     from saccade.learners.passive_aggressive import PassiveAggressive
     from saccade.learners.pegasos import Pegasos
@@ -22,6 +22,7 @@ _HOMES = {
     "Pegasos": "saccade.learners.pegasos",
     "Perceptron": "saccade.learners.perceptron",
     "datasets": "saccade",
+    "simulate": "saccade",
 }
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "Perceptron",
     "__version__",
     "datasets",
+    "simulate",
 ]
 
 

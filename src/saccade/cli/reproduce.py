@@ -1,0 +1,70 @@
+"""``saccade reproduce``: the paper's experiments as a table and a page."""
+
+import os
+import sys
+import tempfile
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import click
+
+
+@click.command(short_help="Run the paper's experiments: a table and a page.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), default=Path("saccade.html"), help="The page.", show_default=True
+)
+@click.option("--quick", is_flag=True, help="Two permutations and short walks: rough figures in seconds.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="Of all randomness.", show_default=True)
+@click.option("--permutations", type=click.IntRange(min=1), help="Of the data; 10, or 2 with --quick.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Threads; the figures do not depend on it. All cores.")
+@click.option("--json", "as_json", is_flag=True, help="Print every record as JSON instead of the table.")
+def reproduce(out: Path, quick: bool, seed: int, permutations: int | None, jobs: int | None, as_json: bool) -> None:
+    """Run every experiment of the paper, print what holds, and write one HTML page."""
+    check_writable(out)
+    try:
+        import jinja2  # noqa: F401
+        import matplotlib  # noqa: F401
+    except ModuleNotFoundError as missing:
+        raise click.UsageError(
+            f"{missing.name} is missing. Install it with: pip install 'saccade[report]'"
+        ) from missing
+    from saccade.experiments.reproduction import QUICK, Size, run_all, tasks
+    from saccade.report import page, records, text
+
+    size = QUICK if quick else Size()
+    if permutations is not None:
+        size = replace(size, permutations=permutations)
+    length = sum(map(len, tasks(seed, size).values()))
+    silent = not sys.stderr.isatty()
+    with click.progressbar(length=length, label="Experiments", file=sys.stderr, hidden=silent) as bar:
+        found = run_all(seed, size, jobs or os.cpu_count() or 1, progress=partial(bar.update, 1))
+    write_whole(out, page.render(found))
+    click.echo(records.as_json(found) if as_json else text.render(found))
+    click.echo(f"The page: {out}", err=True)
+
+
+def check_writable(path: Path) -> None:
+    """Raise at once what writing the page would raise at the end."""
+    try:
+        if path.is_dir():
+            raise IsADirectoryError("it is a folder")
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise click.UsageError(f"--out {path} cannot be written: {error.strerror or error}.") from error
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file that appears whole or not at all."""
+    handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(scratch, 0o666 & ~umask)  # mkstemp's own mode would hide the page from everyone else
+        os.replace(scratch, path)
+    except BaseException:
+        os.unlink(scratch)
+        raise

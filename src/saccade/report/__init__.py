@@ -1,0 +1,1 @@
+"""From records to one page that people want to read. Nothing is measured here."""

@@ -1,0 +1,77 @@
+"""What the page is made of: a plot as SVG text, the table beside it, and sections of them."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from typing import Any
+
+import matplotlib
+from matplotlib.figure import Figure
+
+# Ink that becomes the page's own text colour, so that plots follow light and dark.
+INK = "#000001"
+# Told apart in light and dark, in print, and by people who do not see red and green.
+BLUE, ORANGE, GREEN, PURPLE, GREY = "#3a86c8", "#d9782a", "#2f9e77", "#a06cc4", "#8a8a8a"
+COLORS = (BLUE, ORANGE, GREEN, PURPLE, GREY)
+
+_STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "font.family": "sans-serif",
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.7,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "lines.linewidth": 1.4,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells as text; the first column names the row."""
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """A plot, what it shows in a sentence, and its figures."""
+
+    title: str
+    caption: str
+    svg: str
+    table: Table
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, some sentences, and exhibits."""
+
+    name: str
+    title: str
+    text: Sequence[str]
+    exhibits: Sequence[Exhibit]
+
+
+def draw(title: str, paint: Callable[[Figure], None], width: float = 4.4, height: float = 3.2) -> str:
+    """Return a plot as SVG text that takes its ink from the page and whose names clash with no other plot's."""
+    with matplotlib.rc_context({**_STYLE, "svg.hashsalt": title}):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        paint(figure)
+        text = StringIO()
+        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    svg = text.getvalue()
+    svg = svg[svg.index("<svg") :].replace(INK, "currentColor")
+    svg = re.sub(r'<g id="[^"]*"', "<g", svg)
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{title}" ', 1)

@@ -1,0 +1,131 @@
+"""The command line, as a person and as a script use it."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+from conftest import TINY
+
+from saccade import __version__
+from saccade.cli.main import run
+from saccade.experiments import reproduction
+from saccade.report import records
+
+COMMAND = [sys.executable, "-c", "from saccade.cli import main; main()"]
+
+
+def saccade(*arguments, **options):
+    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False, **options)
+
+
+def test_version_and_help():
+    assert saccade("--version").stdout == f"saccade {__version__}\n"
+    shown = saccade("--help")
+    assert shown.returncode == 0
+    assert "reproduce" in shown.stdout
+
+
+def test_help_imports_nothing_heavy():
+    script = (
+        "import sys; from saccade.cli.main import run; run(['reproduce', '--help']);"
+        "print([name for name in ('numpy', 'numba', 'sklearn', 'matplotlib', 'jinja2') if name in sys.modules])"
+    )
+    output = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert output.endswith("[]\n")
+
+
+@pytest.fixture
+def at_once(monkeypatch, found):
+    """Let the experiments have been run before."""
+    monkeypatch.setattr(reproduction, "run_all", lambda *arguments, **named: found)
+
+
+def test_reproduce_writes_the_page_and_prints_what_holds(at_once, tmp_path, capsys):
+    out = tmp_path / "page.html"
+    assert run(["reproduce", "--out", str(out)]) == 0
+    printed = capsys.readouterr()
+    assert "features on average" in printed.out
+    assert printed.err == f"The page: {out}\n"  # no progress bar in a pipe
+    assert out.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_the_options_reach_the_experiments_and_json_is_all_that_is_printed(monkeypatch, tmp_path, capsys, found):
+    monkeypatch.setattr(reproduction, "QUICK", replace(TINY, permutations=7))
+    out = tmp_path / "page.html"
+    options = ["--quick", "--seed", "1", "--permutations", "1", "--jobs", "2", "--json", "--out", str(out)]
+    assert run(["reproduce", *options]) == 0
+    assert json.loads(capsys.readouterr().out) == json.loads(records.as_json(found))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["reproduce", "--seed", "-1"], "--seed"),
+        (["reproduce", "--permutations", "0"], "--permutations"),
+        (["reproduce", "--jobs", "many"], "--jobs"),
+        (["reproduce", "--sed", "1"], "--seed"),
+        (["reproduce", "--out", "/"], "cannot be written"),
+        (["reproduce", "--out", "no/such/folder/page.html"], "cannot be written: No such file or directory"),
+        (["reproduction"], "reproduce"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_2(arguments, message, capsys):
+    assert run(arguments) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert message in printed.err
+    assert printed.err.count("\n") == 1
+    assert printed.err.startswith("saccade: ")
+
+
+def test_no_command_shows_the_help():
+    shown = saccade()
+    assert shown.returncode == 2
+    assert "Commands:" in shown.stderr
+
+
+@pytest.mark.parametrize("missing", ["click", "matplotlib"])
+def test_a_missing_extra_is_named_in_one_line(missing, tmp_path):
+    (tmp_path / f"{missing}.py").write_text(f"raise ModuleNotFoundError('gone', name={missing!r})\n")
+    shown = saccade("reproduce", env={**os.environ, "PYTHONPATH": str(tmp_path)}, cwd=tmp_path)
+    assert shown.returncode == 2
+    assert re.fullmatch(rf"saccade: .*{missing}.*saccade\[report\].*\n", shown.stderr)
+
+
+def test_a_page_that_cannot_be_finished_leaves_the_old_one(at_once, tmp_path, monkeypatch):
+    out = tmp_path / "page.html"
+    out.write_text("old")
+
+    def full_disk(source, target):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(os, "replace", full_disk)
+    with pytest.raises(OSError, match="no space left"):
+        run(["reproduce", "--out", str(out)])
+    assert out.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_ctrl_c_leaves_nothing_behind_and_exits_with_130(tmp_path):
+    process = subprocess.Popen(
+        [*COMMAND, "reproduce", "--out", "page.html"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(4)  # long enough for the experiments to have begun, far too short for them to end
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert output == ""
+    assert "interrupted" in errors
+    assert "Traceback" not in errors
+    assert list(tmp_path.iterdir()) == []
