@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 # The cache of a compiled kernel does not see edits in the files that it imports, so the tests begin with a fresh one.
-TEST_CACHE = .cache/numba-tests
+TEST_CACHE = $(CURDIR)/.cache/numba-tests
 
 .DEFAULT_GOAL := help
 .PHONY: help reproduce test lint format bench clean
@@ -19,8 +19,8 @@ reproduce: .venv/installed ## Run the paper's experiments on MNIST: a table here
 	@$(BIN)/saccade reproduce --out saccade.html
 
 test: .venv/installed ## Run all tests, on all cores
-	@rm -rf $(TEST_CACHE)
-	NUMBA_CACHE_DIR=$(TEST_CACHE) $(BIN)/python -m pytest -n auto --dist worksteal
+	@rm -rf "$(TEST_CACHE)"
+	NUMBA_CACHE_DIR="$(TEST_CACHE)" $(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: .venv/installed ## Check style, types and the import graph
 	$(BIN)/ruff check .

@@ -114,13 +114,8 @@ def test_a_page_that_cannot_be_finished_leaves_the_old_one(at_once, tmp_path, mo
 
 
 def test_ctrl_c_leaves_nothing_behind_and_exits_with_130(tmp_path):
-    process = subprocess.Popen(
-        [*COMMAND, "reproduce", "--out", "page.html"],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    arguments = [*COMMAND, "reproduce", "--out", str(tmp_path / "page.html")]
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     time.sleep(4)  # long enough for the experiments to have begun, far too short for them to end
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate(timeout=60)
