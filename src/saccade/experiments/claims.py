@@ -183,8 +183,10 @@ class Erratum:
 
 
 def errata(found: Reproduction) -> list[Erratum]:
-    [exact] = pick(found.walks, form="exact", theta=1.0, delta=0.1)
-    [printed] = pick(found.walks, form="printed", theta=1.0, delta=0.1)
+    exact, printed = (
+        max(pick(found.walks, form=form, theta=1.0, delta=0.1), key=lambda record: record.n)
+        for form in ("exact", "printed")
+    )
     squared, plain = (
         _share_range(
             [

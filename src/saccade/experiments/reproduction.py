@@ -70,7 +70,7 @@ def tasks(seed: int, size: Size) -> dict[str, list[Task]]:
     permutations = range(size.permutations)
     # The level over a grid; the three forms apart, where the threshold is a standard deviation above zero; correlated.
     grid = [(form, delta, n, 0.0, 0.0) for form, delta, n in product(("exact", *TAILS), DELTAS, size.lengths)]
-    grid += [(form, delta, n, 1.0, 0.0) for form, delta, n in product(FORMS, DELTAS, size.lengths[-1:])]
+    grid += [(form, delta, n, 1.0, 0.0) for form, delta, n in product(FORMS, DELTAS, size.lengths)]
     grid += [
         (form, 0.1, 256, 0.0, persistence) for form, persistence in product(("exact", "gaussian"), PERSISTENCES[1:])
     ]

@@ -1,5 +1,8 @@
 """The simulated walks, drawn."""
 
+from collections.abc import Callable, Sequence
+
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -21,7 +24,13 @@ def section(found: Reproduction) -> Section:
             f"Each figure is from {found.size.walks:,} walks. Important ones are drawn directly, however rare they "
             "are, so the error rates have small intervals everywhere.",
         ],
-        [_constant_levels(found), _curved_levels(found), _forms(found), _stopping(found), _correlated(found)],
+        [
+            _constant_levels(found),
+            _forms(found),
+            *(_curved_levels(found, tail) for tail in TAILS),
+            _stopping(found),
+            _correlated(found),
+        ],
     )
 
 
@@ -46,121 +55,112 @@ def _percent_axes(figure: Figure, ylabel: str) -> Axes:
     return axes
 
 
-def _constant_levels(found: Reproduction) -> Exhibit:
-    lengths = found.size.lengths
+def _lines(axes: Axes, lengths: Sequence[int], records: Sequence[WalkRecord]) -> None:
+    """Draw the share of important walks that were stopped against the level, with intervals, one line a length."""
+    for n, color in zip(lengths, COLORS, strict=False):
+        of_n = pick(records, n=n)
+        middle = np.array([r.missed for r in of_n])
+        below, above = middle - [r.missed_low for r in of_n], [r.missed_high for r in of_n] - middle
+        levels = [100 * r.delta for r in of_n]
+        axes.errorbar(levels, 100 * middle, 100 * np.array([below, above]), color=color, label=f"n = {n:,}", capsize=2)
 
-    def paint(figure: Figure) -> None:
-        axes = _percent_axes(figure, "important walks stopped (%)")
-        for n, color in zip(lengths, COLORS, strict=False):
-            records = pick(found.walks, form="exact", theta=0.0, persistence=0.0, n=n)
-            middle = [100 * r.missed for r in records]
-            low = [100 * (r.missed - r.missed_low) for r in records]
-            high = [100 * (r.missed_high - r.missed) for r in records]
-            axes.errorbar(
-                [100 * r.delta for r in records], middle, [low, high], color=color, label=f"n = {n:,}", capsize=2
-            )
-        figure.legend(loc="outside upper center", ncols=4, columnspacing=1.2)
 
-    table = Table(
+def _by_length(lengths: Sequence[int], records: Sequence[WalkRecord], show: Callable[[WalkRecord], str]) -> Table:
+    """Return a table of levels by lengths."""
+    return Table(
         ["δ (%)", *(f"n = {n:,}" for n in lengths)],
         [
-            [
-                f"{100 * delta:g}",
-                *(
-                    _with_interval(pick(found.walks, form="exact", theta=0.0, persistence=0.0, n=n, delta=delta)[0])
-                    for n in lengths
-                ),
-            ]
+            [f"{100 * delta:g}", *(show(record) for n in lengths for record in pick(records, delta=delta, n=n))]
             for delta in DELTAS
         ],
     )
+
+
+def _constant_levels(found: Reproduction) -> Exhibit:
+    lengths = found.size.lengths
+    records = pick(found.walks, form="exact", theta=0.0, persistence=0.0)
+
+    def paint(figure: Figure) -> None:
+        _lines(_percent_axes(figure, "important walks stopped (%)"), lengths, records)
+        figure.legend(loc="outside upper center", ncols=4, columnspacing=1.2)
+
+    title = "The constant boundary on independent walks"
     return Exhibit(
-        "The constant boundary on independent walks",
-        "Decision errors stay below the level at every length: the boundary is conservative, as the paper says, "
-        "because important walks end below the threshold and not at it. In per cent, with 95 % intervals.",
-        draw("The constant boundary on independent walks", paint),
-        table,
+        title,
+        "Decision errors lie below the level: the boundary is conservative, as the paper says, because important walks "
+        "end below the threshold and not at it. With θ = 0, where its three forms are the same. In per cent, with 95 % "
+        "intervals; what is promised is δ itself.",
+        draw(title, paint),
+        _by_length(lengths, records, _with_interval),
     )
 
 
-def _curved_levels(found: Reproduction) -> Exhibit:
-    n = 256
-    records = {tail: pick(found.walks, form=tail, n=n, persistence=0.0) for tail in TAILS}
+def _curved_levels(found: Reproduction, tail: str) -> Exhibit:
+    lengths = found.size.lengths
+    records = pick(found.walks, form=tail, persistence=0.0)
 
     def paint(figure: Figure) -> None:
         axes = _percent_axes(figure, "walks (%)")
-        for (tail, of_tail), color in zip(records.items(), COLORS, strict=False):
-            deltas = [100 * r.delta for r in of_tail]
-            axes.plot(
-                deltas, [100 * max(r.wrong_stops, 1e-4) for r in of_tail], color=color, marker="o", ms=3, label=tail
-            )
-            axes.plot(deltas, [100 * max(r.missed, 1e-4) for r in of_tail], color=color, ls="--")
-        axes.plot([], [], color=GREY, ls="--", label="missed")
-        figure.legend(loc="outside upper center", ncols=4, columnspacing=1.2)
+        for n, color in zip(lengths, COLORS, strict=False):
+            of_n = pick(records, n=n)
+            levels = [100 * r.delta for r in of_n]
+            axes.plot(levels, [100 * r.wrong_stops or np.nan for r in of_n], color=color, marker="o", ms=3)
+            axes.plot(levels, [100 * r.missed or np.nan for r in of_n], color=color, ls="--")
+            axes.plot([], [], color=color, label=f"n = {n:,}")
         axes.set_ylim(0.03, 150)
+        figure.legend(loc="outside upper center", ncols=4, columnspacing=1.2)
 
-    table = Table(
-        ["δ (%)", *(f"{tail}: {what}" for tail in TAILS for what in ("wrong stops", "missed"))],
-        [
-            [
-                f"{100 * delta:g}",
-                *(
-                    _share(value)
-                    for tail in TAILS
-                    for record in pick(records[tail], delta=delta)
-                    for value in (record.wrong_stops, record.missed)
-                ),
-            ]
-            for delta in DELTAS
-        ],
+    def show(record: WalkRecord) -> str:
+        return f"{_share(record.wrong_stops)}; {_with_interval(record)}"
+
+    caption = (
+        "Solid: wrong stops among all stops, which is what this boundary promises to keep below δ. Dashed: important "
+        "walks that were stopped. In the table, in per cent: wrong stops; important ones stopped, with 95 % interval."
     )
-    longer = pick(found.walks, form="gaussian", n=1024, delta=0.1, persistence=0.0)[0]
-    return Exhibit(
-        "The curved boundary keeps another promise",
-        f"It bounds the share of wrong stops among all stops (solid lines, n = {n}), and keeps that. The share of "
-        f"important walks that it stops (dashed) may be far above δ: with n = 1,024 only {100 * longer.important:.1f} "
-        f"% of the walks are important, fewer than δ = 10 %, so it stops every walk after {longer.mean_stop:.0f} step "
-        f"and misses {100 * longer.missed:.0f} % of them. That is why our audit also measures how rare important "
-        "examples are.",
-        draw("The curved boundary keeps another promise", paint),
-        table,
-    )
+    if tail == "gaussian":
+        [longer] = pick(records, n=1024, delta=0.1)
+        caption += (
+            f" With n = 1,024 only {100 * longer.important:.1f} % of the walks are important, fewer than δ = 10 %: it "
+            f"stops every walk after {longer.mean_stop:.0f} step, keeps its promise, and misses "
+            f"{100 * longer.missed:.0f} % of what is important. That is why our audit also measures how rare important "
+            "examples are."
+        )
+    title = f"The curved boundary, {tail} tail"
+    return Exhibit(title, caption, draw(title, paint), _by_length(lengths, records, show))
 
 
 def _forms(found: Reproduction) -> Exhibit:
     records = {form: pick(found.walks, form=form, theta=1.0) for form in FORMS}
-    n = records["exact"][0].n
+    longest = max(found.size.lengths)
 
     def paint(figure: Figure) -> None:
         axes = _percent_axes(figure, "important walks stopped (%)")
         for (form, of_form), color in zip(records.items(), COLORS, strict=False):
-            kept = [r for r in of_form if r.missed > 0]
-            axes.plot(
-                [100 * r.delta for r in kept], [100 * r.missed for r in kept], color=color, marker="o", ms=3, label=form
-            )
+            of_n = pick(of_form, n=longest)
+            levels = [100 * r.delta for r in of_n]
+            axes.plot(levels, [100 * r.missed or np.nan for r in of_n], color=color, marker="o", ms=3, label=form)
         figure.legend(loc="outside upper center", ncols=3)
 
-    table = Table(
-        ["δ (%)", *(f"{form}: {what}" for form in FORMS for what in ("missed (%)", "mean steps"))],
+    rows = [
         [
-            [
-                f"{100 * delta:g}",
-                *(
-                    text
-                    for form in FORMS
-                    for record in pick(records[form], delta=delta)
-                    for text in (_share(record.missed), f"{record.mean_stop:,.0f}")
-                ),
-            ]
-            for delta in DELTAS
-        ],
-    )
+            f"{form}, n = {n:,}",
+            *(
+                f"{_share(record.missed)}; {record.mean_stop:,.0f}"
+                for delta in DELTAS
+                for record in pick(records[form], n=n, delta=delta)
+            ),
+        ]
+        for n in found.size.lengths
+        for form in FORMS
+    ]
+    title = "What the misprinted boundary costs"
     return Exhibit(
-        "What the misprinted boundary costs",
-        f"Walks of {n:,} steps with θ one standard deviation above zero. The boundary as printed, and as Algorithm 1 "
-        "simplifies it, lies too high: it reads more and uses only a fraction of the errors it was allowed.",
-        draw("What the misprinted boundary costs", paint),
-        table,
+        title,
+        f"θ one standard deviation above zero; in the plot n = {longest:,}. The boundary as printed, and as Algorithm "
+        "1 simplifies it, lies too high: it reads more and uses only a fraction of the errors it was allowed. In the "
+        "table: important walks stopped (%); mean steps.",
+        draw(title, paint),
+        Table(["", *(f"δ = {100 * delta:g} %" for delta in DELTAS)], rows),
     )
 
 
