@@ -1,5 +1,6 @@
 """The command line, as a person and as a script use it."""
 
+import io
 import json
 import os
 import re
@@ -68,6 +69,9 @@ def test_the_options_reach_the_experiments_and_json_is_all_that_is_printed(monke
     ("arguments", "message"),
     [
         (["reproduce", "--seed", "-1"], "--seed"),
+        (["reproduce", "--seed", str(2**32)], "--seed"),
+        (["reproduce", "--out", "/dev/null"], "not a regular file"),
+        (["reproduce", "--out", 250 * "x"], "cannot be written: File name too long"),
         (["reproduce", "--permutations", "0"], "--permutations"),
         (["reproduce", "--jobs", "many"], "--jobs"),
         (["reproduce", "--sed", "1"], "--seed"),
@@ -85,6 +89,23 @@ def test_wrong_usage_is_one_line_and_exit_2(arguments, message, capsys):
     assert printed.err.startswith("saccade: ")
 
 
+def test_a_link_is_followed_and_stays_one(at_once, tmp_path):
+    target, link = tmp_path / "target.html", tmp_path / "link.html"
+    target.write_text("old")
+    link.symlink_to(target)
+    assert run(["reproduce", "--out", str(link)]) == 0
+    assert link.is_symlink()
+    assert target.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_an_output_that_knows_few_characters_is_no_error(at_once, tmp_path, monkeypatch):
+    narrow = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", narrow)
+    assert run(["reproduce", "--out", str(tmp_path / "page.html")]) == 0
+    narrow.flush()
+    assert b"O(?n)" in narrow.buffer.getvalue()
+
+
 def test_no_command_shows_the_help():
     shown = saccade()
     assert shown.returncode == 2
@@ -99,7 +120,7 @@ def test_a_missing_extra_is_named_in_one_line(missing, tmp_path):
     assert re.fullmatch(rf"saccade: .*{missing}.*saccade\[report\].*\n", shown.stderr)
 
 
-def test_a_page_that_cannot_be_finished_leaves_the_old_one(at_once, tmp_path, monkeypatch):
+def test_a_page_that_cannot_be_finished_leaves_the_old_one(at_once, tmp_path, monkeypatch, capsys):
     out = tmp_path / "page.html"
     out.write_text("old")
 
@@ -107,8 +128,8 @@ def test_a_page_that_cannot_be_finished_leaves_the_old_one(at_once, tmp_path, mo
         raise OSError("no space left")
 
     monkeypatch.setattr(os, "replace", full_disk)
-    with pytest.raises(OSError, match="no space left"):
-        run(["reproduce", "--out", str(out)])
+    assert run(["reproduce", "--out", str(out)]) == 1
+    assert capsys.readouterr().err == "saccade: no space left\n"
     assert out.read_text() == "old"
     assert list(tmp_path.iterdir()) == [out]
 

@@ -3,13 +3,14 @@
 import json
 import math
 from dataclasses import fields, replace
+from itertools import product
 
 import numpy as np
 import pytest
 from conftest import TINY
 
 from saccade import ConstantSTST, Pegasos
-from saccade.experiments import claims, curves, errata, stopped_prediction, walks
+from saccade.experiments import claims, curves, errata, findings, stopped_prediction, walks
 from saccade.experiments.comparison import PAPER
 from saccade.experiments.digits import PAPER_PAIRS, derived_seed, load_pair, score
 from saccade.experiments.reproduction import run_all, tasks
@@ -66,13 +67,13 @@ def test_a_run_is_what_a_user_gets_from_the_same_learner(found):
 
 
 def test_a_learning_curve_ends_where_one_pass_ends():
-    [attentive, budgeted, full] = curves.learn_step_by_step("paper", (3, 0), 0, seed=5)
+    [attentive, budgeted, full, own_rule] = curves.learn_step_by_step("paper", (3, 0), 0, seed=5)
     digits = load_pair((3, 0))
     assert full.features[-1] == digits.X.size
     assert full.features[0] == curves.FIRST * 784
     assert attentive.features[-1] < full.features[-1] / 5
     assert budgeted.features[-1] == pytest.approx(attentive.features[-1], rel=0.02)
-    for curve in (attentive, budgeted, full):
+    for curve in (attentive, budgeted, full, own_rule):
         assert all(np.diff(curve.features) > 0)
         assert curve.error[-1] < 15
 
@@ -130,11 +131,34 @@ def with_runs(found, where, **changed):
 
 
 @pytest.mark.parametrize(
-    ("features", "verdict"), [(48.0, claims.HOLDS), (50.0, claims.FAILS)], ids=["few everywhere", "many everywhere"]
+    ("filtered", "each", "verdict", "condition"),
+    [
+        (40.0, 48.0, claims.HOLDS, ""),
+        (
+            48.0,
+            50.0,
+            claims.CONDITIONS,
+            "in sorted and sampled and permuted order, counting filtered examples alone",
+        ),
+        (50.0, 60.0, claims.FAILS, "in no order"),
+    ],
 )
-def test_the_verdict_on_features_follows_the_figures(found, features, verdict):
-    changed = with_runs(found, {"mode": "paper", "pair": (2, 3), "algorithm": "attentive"}, features_filtered=features)
-    assert claims.claims(changed)[0].verdict == verdict
+def test_the_verdict_on_features_follows_the_figures(found, filtered, each, verdict, condition):
+    where = {"mode": "paper", "pair": (2, 3), "algorithm": "attentive"}
+    claim = claims.claims(with_runs(found, where, features_filtered=filtered, features_learned=each))[0]
+    assert (claim.verdict, claim.condition) == (verdict, condition)
+
+
+def test_a_claim_that_holds_has_no_condition_and_every_other_has_one(found):
+    for claim in claims.claims(found):
+        assert (claim.verdict == claims.HOLDS) == (claim.condition == "")
+
+
+def test_one_permutation_alone_is_never_beyond_chance(found):
+    said = {claim.says: claim for claim in claims.claims(found)}
+    assert said["Prediction that stops early has a lower error than the full computation"].verdict == claims.FAILS
+    assert "±" not in " ".join(claim.measured for claim in said.values())
+    assert "in 0 of 48 settings and worse in 0" in " ".join(findings.open_question(found))
 
 
 def test_a_level_that_is_broken_on_independent_walks_does_not_hold(found):
@@ -146,13 +170,16 @@ def test_a_level_that_is_broken_on_independent_walks_does_not_hold(found):
 def test_the_open_question_names_where_stopping_was_better(found):
     winner = ("pegasos", True, 0.02, 1)
     trials = []
-    for k, trial in enumerate(found.trials):
+    for permutation, trial in product(range(3), found.trials):
         better = trial.pair == (2, 9) and (trial.rule, trial.average, trial.audit, trial.passes) == winner
-        stopped = trial.score.error_full + (-1 - 0.01 * (k % 2) if better else 1 + 0.01 * (k % 2))
-        trials.append(replace(trial, score=replace(trial.score, error_stopped=stopped)))
-    said = " ".join(claims.open_question(replace(found, trials=trials)))
-    assert "in 1 of 48 settings, and worse in 47" in said
+        gain = (1 if better else -1) + 0.01 * permutation
+        score = replace(trial.score, error_full=5.0, error_stopped=5.0 - gain)
+        trials.append(replace(trial, permutation=permutation, score=score, error_recentred=4.5))
+    said = " ".join(findings.open_question(replace(found, trials=trials)))
+    assert "in 1 of 48 settings and worse in 47" in said
     assert "0 learned with Algorithm 1's update and 1 with Pegasos's own; they are on 2 vs 9" in said
+    assert "It does in 0 of these 1 settings; in the others stopping stays better by up to 0.51 points" in said
+    assert "changes the error by -1.01 points (2 vs 9, one pass) at the best and +0.99" in said
 
 
 def test_what_the_paper_and_the_design_say_shows_in_the_records(found):
@@ -197,5 +224,5 @@ def test_the_text_has_every_claim_and_every_run(found):
 
 
 def test_picking_nothing_is_an_error():
-    with pytest.raises(ValueError, match="No record"):
+    with pytest.raises(ValueError, match="nothing to summarise"):
         summarise([Summary(1.0, 0.0)], lambda record: record.mean, sd=1.0)

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from saccade.experiments import claims
+from saccade.experiments import claims, findings
 from saccade.report import page
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -21,7 +21,7 @@ def test_every_claim_and_erratum_is_on_the_page(found, html):
 
     for claim in claims.claims(found):
         assert str(escape(claim.measured)) in html
-    for erratum in claims.errata(found):
+    for erratum in findings.errata(found):
         assert str(escape(erratum.figure)) in html
 
 

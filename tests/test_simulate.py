@@ -121,7 +121,9 @@ def test_the_number_of_threads_changes_nothing(run):
         (Budget(3), 100, {}, "promises no level"),
         (ConstantSTST(2.0), 100, {}, "delta"),
         (ConstantSTST(0.1), 1, {}, "at least 2 steps"),
+        (ConstantSTST(0.1), -3, {}, "at least 2 steps"),
         (ConstantSTST(0.1), 100, {"walks": 0}, "at least 1 walk"),
+        (ConstantSTST(0.1), 100, {"drift": float("nan")}, "finite"),
         (ConstantSTST(0.1), 100, {"persistence": 1.0}, "persistence"),
     ],
 )

@@ -100,8 +100,8 @@ def decision_error(
     >>> error.rate < 0.1  # the paper: 'the boundary is conservative'
     True
     """
+    _check(n, theta, drift, persistence, walks)
     thresholds = _thresholds(boundary, n, theta, drift)
-    _check(n, persistence, walks)
     pull, variance = _pull(n, persistence)
     spread = math.sqrt(variance)
     below = float(log_ndtr((theta - n * drift) / spread))
@@ -139,8 +139,8 @@ def stopping_time(
     >>> 1200 < time.mean < 1600
     True
     """
+    _check(n, theta, drift, persistence, walks)
     thresholds = _thresholds(boundary, n, theta, drift)
-    _check(n, persistence, walks)
 
     def block(seed: np.random.SeedSequence, rows: int) -> NDArray[np.int64]:
         rng = np.random.default_rng(seed)
@@ -161,7 +161,9 @@ def stopping_time(
     return StoppingTime(walks, int((times < n).sum()), float(times.mean()), float(times.std() / math.sqrt(walks)))
 
 
-def _check(n: int, persistence: float, walks: int) -> None:
+def _check(n: int, theta: float, drift: float, persistence: float, walks: int) -> None:
+    if not (math.isfinite(theta) and math.isfinite(drift)):
+        raise ValueError(f"theta={theta}, drift={drift}: both must be finite.")
     if n < 2 or walks < 1:
         raise ValueError(f"n={n}, walks={walks}: a simulation needs walks of at least 2 steps, and at least 1 walk.")
     if not 0 <= persistence < 1:

@@ -1,5 +1,6 @@
 """The list of commands, and what every one of them does on an error or an interruption."""
 
+import io
 import sys
 
 import click
@@ -21,6 +22,8 @@ commands.add_command(reproduce)
 
 def run(arguments: list[str]) -> int:
     """Run a command line and return its exit status: 0, 1, 2 for wrong usage, 130 when interrupted."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal that does not know a character shows another
     try:
         status = commands.main(arguments, prog_name="saccade", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -29,6 +32,9 @@ def run(arguments: list[str]) -> int:
     except click.ClickException as error:
         print(f"saccade: {error.format_message()}", file=sys.stderr)
         return error.exit_code
+    except OSError as error:
+        print(f"saccade: {error}", file=sys.stderr)
+        return 1
     except (click.Abort, KeyboardInterrupt):
         print("saccade: interrupted, nothing was written", file=sys.stderr)
         return INTERRUPTED

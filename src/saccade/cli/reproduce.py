@@ -15,12 +15,13 @@ import click
     "--out", type=click.Path(path_type=Path), default=Path("saccade.html"), help="The page.", show_default=True
 )
 @click.option("--quick", is_flag=True, help="Two permutations and short walks: rough figures in seconds.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, help="Of all randomness.", show_default=True)
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Of all randomness.", show_default=True)
 @click.option("--permutations", type=click.IntRange(min=1), help="Of the data; 10, or 2 with --quick.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Threads; the figures do not depend on it. All cores.")
 @click.option("--json", "as_json", is_flag=True, help="Print every record as JSON instead of the table.")
 def reproduce(out: Path, quick: bool, seed: int, permutations: int | None, jobs: int | None, as_json: bool) -> None:
     """Run every experiment of the paper, print what holds, and write one HTML page."""
+    out = out.resolve()  # a link stays one, and the file that it names is replaced
     check_writable(out)
     try:
         import jinja2  # noqa: F401
@@ -40,24 +41,28 @@ def reproduce(out: Path, quick: bool, seed: int, permutations: int | None, jobs:
     with click.progressbar(length=length, label="Experiments", file=sys.stderr, hidden=silent) as bar:
         found = run_all(seed, size, jobs or os.cpu_count() or 1, progress=partial(bar.update, 1))
     write_whole(out, page.render(found))
-    click.echo(records.as_json(found) if as_json else text.render(found))
-    click.echo(f"The page: {out}", err=True)
+    print(records.as_json(found) if as_json else text.render(found))
+    print(f"The page: {out}", file=sys.stderr)
 
 
 def check_writable(path: Path) -> None:
     """Raise at once what writing the page would raise at the end."""
     try:
-        if path.is_dir():
-            raise IsADirectoryError("it is a folder")
-        with tempfile.TemporaryFile(dir=path.parent):
+        if path.exists() and not path.is_file():
+            raise OSError("it is not a regular file")
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=scratch_prefix(path)):
             pass
     except OSError as error:
         raise click.UsageError(f"--out {path} cannot be written: {error.strerror or error}.") from error
 
 
+def scratch_prefix(path: Path) -> str:
+    return f".{path.name}-"
+
+
 def write_whole(path: Path, text: str) -> None:
     """Write a file that appears whole or not at all."""
-    handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=scratch_prefix(path))
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from saccade.experiments.comparison import HONEST
-from saccade.experiments.digits import Pair, load_pair
+from saccade.experiments.digits import Pair, derived_seed, load_pair
 from saccade.learners.pegasos import Pegasos
 
 GALLERY = 10
@@ -40,7 +40,7 @@ class Attention:
 def watch(pair: Pair, seed: int) -> Attention:
     """Learn with the defaults in five passes and look at how the test images are read."""
     digits = load_pair(pair)
-    model = Pegasos(random_state=seed, **HONEST).fit(digits.X, digits.y)
+    model = Pegasos(random_state=derived_seed(seed), **HONEST).fit(digits.X, digits.y)
     reading, plan = model.read(digits.X_test), model._plans[0]
 
     def as_read(row: int) -> DigitRead:

@@ -28,7 +28,6 @@ class Run:
     permutation: int
     features_learned: float  # per example
     features_filtered: float  # per filtered example; nan where none was filtered
-    updates: float  # share of the examples that moved the weights
     decision_error: float  # as audited; nan without an audit
     score: Score
 
@@ -53,7 +52,6 @@ def _runs(mode: str, pair: Pair, permutation: int, random_state: int) -> Iterato
             permutation=permutation,
             features_learned=record.features_per_example,
             features_filtered=record.features_per_filtered,
-            updates=record.n_updates / record.n_examples,
             decision_error=record.decision_error,
             score=score(model, digits),
         )

@@ -47,6 +47,9 @@ def learn_step_by_step(mode: str, pair: Pair, permutation: int, seed: int) -> li
     budget = Budget(max(1, round(attentive.training_.features_per_example)))
     curves["budgeted"] = follow(Pegasos(boundary=budget, order="permuted", random_state=random_state, **parameters))
     curves["full"] = follow(Pegasos(boundary=Full(), random_state=random_state, **parameters))
+    if mode == "paper":
+        own = {**parameters, "rule": "pegasos"}
+        curves["full, Pegasos's rule"] = follow(Pegasos(boundary=Full(), random_state=random_state, **own))
     return [
         Curve(mode, pair, name, permutation, tuple(features), tuple(errors))
         for name, (features, errors) in curves.items()

@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 from saccade.boundaries import ConstantSTST, Full
 from saccade.experiments.comparison import PAPER
-from saccade.experiments.digits import N_PIXELS, Digits, Pair, derived_seed, error_in_full, load_pair
+from saccade.experiments.digits import N_PIXELS, PAPER_PAIRS, Digits, Pair, derived_seed, error_in_full, load_pair
 from saccade.learners.pegasos import Pegasos
 from saccade.orders import reading_order
 
+# The paper's pairs, and one on which its method fails.
+LEVEL_PAIRS: tuple[Pair, ...] = (*PAPER_PAIRS, (4, 9))
 DELTA = 0.1
 ORDERS = ("permuted", "sorted", "sampled", "sampled-printed")
 
@@ -79,7 +81,10 @@ class AlgorithmRecord:
     sampled_bias: float  # the mean margin of n draws as printed, over the mean full margin
     late_variance: float  # as Algorithm 1 estimates it over the true one, median over the half that is read last
     error_attentive: float  # Algorithm 1 in sorted order, with attention
-    error_honest: float  # our defaults in one pass
+    error_audited: float  # the same with the audit
+    error_own_rule: float  # the same with Pegasos's update and averaged weights, without the audit
+    error_curved: float  # and with the curved boundary too
+    error_honest: float  # and with the audit too: our defaults, in one pass
 
 
 def measure_algorithm(pair: Pair, permutation: int, seed: int) -> AlgorithmRecord:
@@ -103,6 +108,9 @@ def measure_algorithm(pair: Pair, permutation: int, seed: int) -> AlgorithmRecor
         sampled_bias=_sampled_bias(attentive.coef_[0], digits, random_state),
         late_variance=_late_variance(attentive, digits),
         error_attentive=error_in_full(attentive, digits),
+        error_audited=error_in_full(learn(**{**PAPER, "boundary": ConstantSTST(DELTA), "audit": 0.02}), digits),
+        error_own_rule=error_in_full(learn(boundary=ConstantSTST(DELTA), audit=0), digits),
+        error_curved=error_in_full(learn(audit=0), digits),
         error_honest=error_in_full(learn(), digits),
     )
 

@@ -15,7 +15,7 @@ from saccade.experiments.attention import Attention, watch
 from saccade.experiments.comparison import MODES, Run, compare
 from saccade.experiments.curves import Curve, learn_step_by_step
 from saccade.experiments.digits import PAPER_PAIRS
-from saccade.experiments.errata import AlgorithmRecord, LevelRecord, measure_algorithm, measure_levels
+from saccade.experiments.errata import LEVEL_PAIRS, AlgorithmRecord, LevelRecord, measure_algorithm, measure_levels
 from saccade.experiments.stopped_prediction import Trial, try_all
 from saccade.experiments.walks import (
     DELTAS,
@@ -74,7 +74,6 @@ def tasks(seed: int, size: Size) -> dict[str, list[Task]]:
     grid += [
         (form, 0.1, 256, 0.0, persistence) for form, persistence in product(("exact", "gaussian"), PERSISTENCES[1:])
     ]
-    with_failing = (*PAPER_PAIRS, (4, 9))
     return {
         "walks": [partial(simulate, *point, size.walks, seed) for point in grid],
         "stops": [partial(stopping, 2**k, 0.1, size.walks, seed) for k in range(6, size.longest + 1)],
@@ -82,8 +81,8 @@ def tasks(seed: int, size: Size) -> dict[str, list[Task]]:
         "curves": [partial(learn_step_by_step, m, p, k, seed) for m, p, k in product(MODES, PAPER_PAIRS, permutations)],
         "pairs": [partial(learn_pair, pair, size.permutations, seed) for pair in PAIRS],
         "trials": [partial(try_all, p, k, seed) for p, k in product(PAPER_PAIRS, permutations)],
-        "levels": [partial(measure_levels, p, k, seed) for p, k in product(with_failing, permutations)],
-        "algorithms": [partial(measure_algorithm, p, k, seed) for p, k in product(with_failing, permutations)],
+        "levels": [partial(measure_levels, p, k, seed) for p, k in product(LEVEL_PAIRS, permutations)],
+        "algorithms": [partial(measure_algorithm, p, k, seed) for p, k in product(LEVEL_PAIRS, permutations)],
         "attention": [partial(watch, (2, 3), seed)],
     }
 

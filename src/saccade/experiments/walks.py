@@ -35,9 +35,18 @@ class WalkRecord:
     mean_stop_error: float
 
     @property
-    def wrong_stops(self) -> float:
-        """Of the walks that were stopped, the share that would have ended below theta."""
-        return self.missed * self.important / self.share_stopped if self.share_stopped else 0.0
+    def wrong_stops(self) -> tuple[float, float, float]:
+        """Of the walks that were stopped, the share that would have ended below theta; with its 95 % interval.
+
+        The share of walks that were stopped is taken as known: its own error is far smaller.
+        """
+        ratio = self.important / self.share_stopped if self.share_stopped else 0.0
+        return ratio * self.missed, ratio * self.missed_low, ratio * self.missed_high
+
+    @property
+    def missed_stops(self) -> tuple[float, float, float]:
+        """The share of important walks that were stopped, with its 95 % interval."""
+        return self.missed, self.missed_low, self.missed_high
 
 
 def simulate(form: str, delta: float, n: int, theta: float, persistence: float, walks: int, seed: int) -> WalkRecord:

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from saccade.experiments.attention import Attention, DigitRead
 from saccade.experiments.digits import N_PIXELS
-from saccade.report.exhibits import BLUE, GREY, ORANGE, Exhibit, Section, Table, draw
+from saccade.report.exhibits import BLUE, GREY, ORANGE, PURPLE, Exhibit, Section, Table, draw
 
 SIDE = 28
 
@@ -86,13 +86,13 @@ def _gallery(seen: Attention) -> Exhibit:
 
     def paint(figure: Figure) -> None:
         for panel, image in zip(figure.subplots(4, 5).flat, images, strict=True):
-            _show(panel, image, BLUE if image.said == image.digit else ORANGE)
+            _show(panel, image, BLUE if image.said == image.digit else PURPLE)
             wrong = "" if image.said == image.digit else f", said {image.said}"
             panel.set_title(f"{len(image.order)}{wrong}", fontsize=8)
 
     return Exhibit(
         "Fewest and most",
-        "The test digits that took fewest pixels (two rows above) and most (two rows below). Orange: said wrongly.",
+        "The test digits that took fewest pixels (two rows above) and most (two rows below). Purple: said wrongly.",
         draw("Digits that took fewest and most pixels", paint, height=4.3),
         Table(_HEADER, [_describe(image) for image in images]),
     )

@@ -13,6 +13,8 @@ from matplotlib.figure import Figure
 INK = "#000001"
 # Told apart in light and dark, in print, and by people who do not see red and green.
 BLUE, ORANGE, GREEN, PURPLE, GREY = "#3a86c8", "#d9782a", "#2f9e77", "#a06cc4", "#8a8a8a"
+# The longest row, in characters, that fits beside a plot.
+MOST_BESIDE = 62
 COLORS = (BLUE, ORANGE, GREEN, PURPLE, GREY)
 
 _STYLE: dict[Any, Any] = {
@@ -41,6 +43,11 @@ class Table:
 
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
+
+    @property
+    def wide(self) -> bool:
+        """Whether it needs the width of the page for itself."""
+        return sum(max(map(len, column)) for column in zip(*self.rows, strict=True)) > MOST_BESIDE
 
 
 @dataclass(frozen=True)

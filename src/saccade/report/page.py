@@ -4,8 +4,9 @@ from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from saccade.experiments.claims import claims, errata
-from saccade.experiments.reproduction import Reproduction
+from saccade.experiments.claims import claims
+from saccade.experiments.findings import errata
+from saccade.experiments.reproduction import Reproduction, Size
 from saccade.report import attention, comparison, pairs, question, walks
 from saccade.version import __version__
 
@@ -23,6 +24,7 @@ def render(found: Reproduction) -> str:
     )
     return environment.get_template("page.html").render(
         found=found,
+        short=found.size != Size(),
         version=__version__,
         paper=PAPER,
         style=files("saccade.report").joinpath("page.css").read_text(encoding="utf-8"),

@@ -3,8 +3,9 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from saccade.experiments.claims import open_question, versus
+from saccade.experiments.claims import versus
 from saccade.experiments.digits import PAPER_PAIRS
+from saccade.experiments.findings import open_question
 from saccade.experiments.reproduction import Reproduction
 from saccade.experiments.stopped_prediction import Trial
 from saccade.experiments.summaries import pick, summarise
@@ -43,7 +44,7 @@ def _gains(found: Reproduction) -> Exhibit:
         for k, (pair, color) in enumerate(zip(PAPER_PAIRS, COLORS, strict=False)):
             gains = [summarise(of(setting, pair), lambda trial: trial.gain) for setting in settings]
             heights = -np.arange(len(settings)) - 0.22 * (k - 1)
-            deviations = [gain.sd for gain in gains]
+            deviations = np.nan_to_num([gain.sd for gain in gains])
             axes.errorbar(
                 [gain.mean for gain in gains],
                 heights,

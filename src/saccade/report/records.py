@@ -5,7 +5,8 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from saccade.experiments.claims import claims, errata, open_question
+from saccade.experiments.claims import claims
+from saccade.experiments.findings import errata, open_question
 from saccade.experiments.reproduction import Reproduction
 from saccade.version import __version__
 

@@ -18,7 +18,7 @@ def _claims(found: Reproduction) -> list[str]:
     lines = []
     for claim in claims(found):
         lines.append(f"{claim.says}: {claim.verdict.upper()}")
-        details = claim.measured + (f" ({claim.condition})" if claim.condition else "")
+        details = claim.measured + (f" [{claim.condition}]" if claim.condition else "")
         lines += textwrap.wrap(details, WIDTH, initial_indent="    ", subsequent_indent="    ")
     return lines
 
