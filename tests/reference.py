@@ -227,8 +227,13 @@ class Learner:
 
 def read_row(plan, x):
     """Read one row by a plan; return margin, features read, and whether it stopped."""
+    reached, run = 0.0, 0
     for k, end in enumerate(plan.checkpoints):
-        reached = plan.offset + sum(plan.weights[p] * float(x[plan.order[p]]) for p in range(end))
+        values = [float(x[feature]) for feature in plan.order[plan.first[k] : end]]
+        weights = plan.weights[run : run + len(values)]
+        run += len(values)
+        reached = (reached if plan.first[k] else 0.0) + plan.shift[k]
+        reached += sum(weight * value for weight, value in zip(weights, values, strict=True))
         if reached >= plan.upper[k] or reached <= plan.lower[k]:
             return reached, end, True
     return plan.offset + sum(w * float(value) for w, value in zip(plan.coef, x, strict=True)), len(x), False

@@ -18,17 +18,21 @@ Reals = NDArray[np.float64]
 class Plan(NamedTuple):
     """Everything that a reader needs to predict with one linear score, as plain arrays.
 
-    A row is read in order; at checkpoint k, when ``checkpoints[k]`` features have been read and summed, it is decided
-    if the sum is at least ``upper[k]`` or at most ``lower[k]``. A row that is never decided gets its full margin.
+    A row is read in order; at checkpoint k ``checkpoints[k]`` features have been read. The values from position
+    ``first[k]`` on are weighted and summed: with ``first[k] == 0`` the sum begins anew, else it goes on from the last
+    checkpoint's. ``shift[k]`` is added, and the row is decided if the sum is at least ``upper[k]`` or at most
+    ``lower[k]``. A row that is never decided gets its full margin.
     """
 
     order: NDArray[np.uint32]  # the feature at each position
-    weights: Reals  # its weight
-    offset: float  # the intercept
     checkpoints: NDArray[np.int64]
+    first: NDArray[np.int64]
+    weights: Reals  # of the first checkpoint's values, then of the second's, and so on
+    shift: Reals
     lower: Reals
     upper: Reals
     coef: Reals  # the weights by feature, for the rows that are read in full
+    offset: float  # the intercept
 
 
 class Moments(NamedTuple):
@@ -80,15 +84,17 @@ def plan_prediction(
     seed: int,
     *,
     only_reject: bool = False,
+    features: NDArray[np.intp] | None = None,
 ) -> Plan:
     """Plan a two-sided walk around zero: stop as soon as the sign of the full margin is clear.
 
-    With ``only_reject`` a walk stops where the sign is clearly negative and reads to the end where it is not.
+    With ``only_reject`` a walk stops where the sign is clearly negative and reads to the end where it is not. Where
+    ``features`` are given they are the order, whatever its name.
 
     A stop with the label + errs when the row belongs to the other side, so it is judged by the moments of the negative
     class, and a stop with the label - by those of the positive class. ``factors`` widen the two classes' cushions.
     """
-    features, weights = reading_order(order, coef, seed)
+    features, weights = reading_order(order, coef, seed) if features is None else (features, coef[features])
     n = coef.size
     law, limit = boundary.law(0.0), boundary.limit(n)
     if limit < n and order == "sampled":
@@ -102,7 +108,23 @@ def plan_prediction(
         if only_reject:
             upper = np.full(stops.size, np.inf)
         lower = -np.maximum(_demand(law, -1, coef, features, order, stops, moments, factors), 0)
-    return Plan(features.astype(np.uint32), weights, float(intercept), stops, lower, upper, coef)
+    return plan_of_sums(features, weights, float(intercept), stops, lower, upper, coef)
+
+
+def plan_of_sums(
+    features: NDArray[np.intp],
+    weights: Reals,
+    offset: float,
+    stops: NDArray[np.int64],
+    lower: Reals,
+    upper: Reals,
+    coef: Reals,
+) -> Plan:
+    """Return a plan whose checkpoints look at the plain partial sum, as all of the paper's do."""
+    first = np.concatenate([[0], stops[:-1]]).astype(np.int64)[: stops.size]
+    shift = np.zeros(stops.size)
+    shift[:1] = offset
+    return Plan(features.astype(np.uint32), stops, first, weights, shift, lower, upper, coef, offset)
 
 
 def _demand(

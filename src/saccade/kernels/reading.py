@@ -3,14 +3,18 @@
 import math
 
 from saccade.kernels.compiling import inlined, kernel, loop
+from saccade.kernels.prefetching import prefetch
+
+# While one row is read, the features up to this checkpoint of a later row are fetched.
+AHEAD = 8
+FETCHED = 2
 
 
 @loop
-def partial_sum(x, features, weights):
-    """Return the weighted sum of the given features of a row."""
+def weighted_sum(values, weights):
     total = 0.0
-    for k in range(features.shape[0]):
-        total += weights[k] * x[features[k]]
+    for k in range(values.shape[0]):
+        total += weights[k] * values[k]
     return total
 
 
@@ -23,14 +27,23 @@ def full_sum(x, coef):
 
 
 @inlined
-def read_row(x, i, plan, margin, n_read, stopped):
-    """Read one row until the plan decides; a row that is never decided gets its full margin."""
-    reached = plan.offset
+def read_row(x, i, plan, values, margin, n_read, stopped):
+    """Read one row until the plan decides; a row that is never decided gets its full margin.
+
+    ``values`` is room for the values read, so that a checkpoint that weighs them anew does not fetch them again.
+    """
+    reached = 0.0
     position = 0
+    run = 0
     for k in range(plan.checkpoints.shape[0]):
-        end = plan.checkpoints[k]
-        reached += partial_sum(x, plan.order[position:end], plan.weights[position:end])
+        first, end = plan.first[k], plan.checkpoints[k]
+        for p in range(position, end):
+            values[p] = x[plan.order[p]]
         position = end
+        if first == 0:
+            reached = 0.0
+        reached += plan.shift[k] + weighted_sum(values[first:end], plan.weights[run : run + end - first])
+        run += end - first
         if reached >= plan.upper[k] or reached <= plan.lower[k]:
             margin[i], n_read[i], stopped[i] = reached, end, True
             return math.isfinite(reached)
@@ -39,21 +52,25 @@ def read_row(x, i, plan, margin, n_read, stopped):
 
 
 @kernel
-def read_dense(X, plan, margin, n_read, stopped):
+def read_dense(X, plan, values, margin, n_read, stopped):
     """Read all rows of an array; return -1, or the first row whose margin is not finite."""
+    fetched = plan.checkpoints[min(FETCHED, plan.checkpoints.shape[0]) - 1] if plan.checkpoints.shape[0] > 0 else 0
     for i in range(X.shape[0]):
-        if not read_row(X[i], i, plan, margin, n_read, stopped):
+        if i + AHEAD < X.shape[0]:
+            for p in range(fetched):
+                prefetch(X, i + AHEAD, plan.order[p])
+        if not read_row(X[i], i, plan, values, margin, n_read, stopped):
             return i
     return -1
 
 
 @kernel
-def read_sparse(data, indices, indptr, row, plan, margin, n_read, stopped):
+def read_sparse(data, indices, indptr, row, plan, values, margin, n_read, stopped):
     """Read all CSR rows, each spread over ``row``, an array of zeros, and taken up again."""
     for i in range(indptr.shape[0] - 1):
         for k in range(indptr[i], indptr[i + 1]):
             row[indices[k]] += data[k]
-        finite = read_row(row, i, plan, margin, n_read, stopped)
+        finite = read_row(row, i, plan, values, margin, n_read, stopped)
         for k in range(indptr[i], indptr[i + 1]):
             row[indices[k]] = 0
         if not finite:

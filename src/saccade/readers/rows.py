@@ -20,9 +20,10 @@ def read_rows(plan: Plan, X: Rows) -> tuple[NDArray[np.float64], NDArray[np.int6
     margin = np.empty(rows)
     n_read = np.empty(rows, dtype=np.int64)
     stopped = np.empty(rows, dtype=np.bool_)
+    values = np.empty(plan.checkpoints[-1] if plan.checkpoints.size else 0)
     if sp.issparse(X):
         spread = np.zeros(X.shape[1])
-        bad = read_sparse(X.data, X.indices, X.indptr, spread, plan, margin, n_read, stopped)
+        bad = read_sparse(X.data, X.indices, X.indptr, spread, plan, values, margin, n_read, stopped)
     else:
-        bad = read_dense(X, plan, margin, n_read, stopped)
+        bad = read_dense(X, plan, values, margin, n_read, stopped)
     return margin, n_read, stopped, bad

@@ -1,0 +1,89 @@
+"""Running a plan over columns: a block of rows at a time, feature after feature, the undecided rows moved together."""
+
+import math
+
+from saccade.kernels.compiling import kernel, loop
+
+
+@loop
+def add_weighted(total, values, weight, size):
+    for s in range(size):
+        total[s] += weight * values[s]
+
+
+@kernel
+def settle(plan, k, size, rows, total, kept, margin, n_read, stopped):
+    """Write down the rows that checkpoint k decides; list where the others are in ``kept`` and return how many."""
+    left = 0
+    for s in range(size):
+        if total[s] >= plan.upper[k] or total[s] <= plan.lower[k]:
+            i = rows[s]
+            margin[i], n_read[i], stopped[i] = total[s], plan.checkpoints[k], True
+        else:
+            kept[left] = s
+            left += 1
+    return left
+
+
+@kernel
+def move_together(plan, k, left, rows, total, kept, values):
+    """Move what is known of the undecided rows to the front; values that no later checkpoint weighs are left behind."""
+    for s in range(left):
+        rows[s], total[s] = rows[kept[s]], total[kept[s]]
+    if k + 1 < plan.checkpoints.shape[0] and plan.first[k + 1] == 0:
+        for p in range(plan.checkpoints[k]):
+            column = values[p]
+            for s in range(left):
+                column[s] = column[kept[s]]
+
+
+@kernel
+def read_columns(X, plan, values, rows, total, kept, margin, n_read, stopped):
+    """Read all rows of an array column by column; ``values`` is (positions, block), the others (block,).
+
+    Return -1, or the first row of the first block in which a margin is not finite.
+    """
+    block = rows.shape[0]
+    for start in range(0, X.shape[0], block):
+        size = min(block, X.shape[0] - start)
+        for s in range(size):
+            rows[s] = start + s
+        position = 0
+        run = 0
+        for k in range(plan.checkpoints.shape[0]):
+            first, end = plan.first[k], plan.checkpoints[k]
+            for p in range(position, end):
+                column, target = X[:, plan.order[p]], values[p]
+                for s in range(size):
+                    target[s] = column[rows[s]]
+            position = end
+            for s in range(size):
+                total[s] = plan.shift[k] + (total[s] if first > 0 else 0.0)
+            for p in range(first, end):
+                add_weighted(total, values[p], plan.weights[run + p - first], size)
+            run += end - first
+            left = settle(plan, k, size, rows, total, kept, margin, n_read, stopped)
+            if left < size:
+                move_together(plan, k, left, rows, total, kept, values)
+            size = left
+            if size == 0:
+                break
+        if size > 0:
+            read_to_the_end(X, plan, size, rows, total, margin, n_read, stopped)
+        for i in range(start, min(start + block, X.shape[0])):
+            if not math.isfinite(margin[i]):
+                return i
+    return -1
+
+
+@kernel
+def read_to_the_end(X, plan, size, rows, total, margin, n_read, stopped):
+    for s in range(size):
+        total[s] = plan.offset
+    for j in range(X.shape[1]):
+        column, weight = X[:, j], plan.coef[j]
+        for s in range(size):
+            total[s] += weight * column[rows[s]]
+    for s in range(size):
+        i = rows[s]
+        margin[i], n_read[i], stopped[i] = total[s], X.shape[1], False
