@@ -20,8 +20,10 @@ from saccade.plan import Moments, Plan, checkpoints, plan_prediction
 
 __all__ = ["OnlineLearner", "UpdateRule", "new_learner"]
 
-# While learning, checkpoints grow apart by this factor.
+# While learning, checkpoints grow apart by this factor. A walk that has read this share of a row has touched most of
+# its memory, and what it might still save costs more time than to read the row to its end.
 GROWTH = 1.5
+LONGEST_WALK = 0.5
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,7 @@ def new_learner(
         audit=float(audit) if law is not None else 0.0,
         seed=seed,
     )
-    where = checkpoints(n_features if law is not None else 0, GROWTH)
+    where = checkpoints(int(LONGEST_WALK * n_features) if law is not None else 0, GROWTH)
     state = _new_state(n_features, dtype, settings, where)
     if settings.order not in (codes.NATURAL, codes.SORTED):  # which begin in natural order anyway
         reorder(state, settings)
@@ -199,7 +201,7 @@ def _new_state(n: int, dtype: np.dtype[np.floating], settings: Settings, where: 
         near=explained,
         cross=explained.copy(),
         path=np.zeros(where.size),
-        spare_real=np.zeros(n if settings.order >= codes.SAMPLED else 0),
+        spare_real=np.zeros(n if settings.order >= codes.SORTED else 0),
         spare_whole=np.zeros(n + codes.BUCKETS + 1, dtype=np.int64),
         real=real,
         whole=whole,
