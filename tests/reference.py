@@ -22,10 +22,10 @@ def step_length(rule, strength, t, margin, norm2):
     return 0.0
 
 
-def order_by_magnitude(weights):
-    """Sort by |w|, largest first, ties and near ties by feature; as float32 bits, because that is what an octave is."""
-    keys = np.abs(weights).astype(np.float32).view(np.int32).astype(np.int64) >> 19
-    return sorted(range(len(weights)), key=lambda j: (min(keys.max() - keys[j], 511), j))
+def order_by_magnitude(values):
+    """Sort by magnitude, largest first, near ties by feature; as float32 bits, because that is what an octave is."""
+    keys = np.abs(values).astype(np.float32).view(np.int32).astype(np.int64) >> 19
+    return sorted(range(len(values)), key=lambda j: (min(keys.max() - keys[j], 511), j))
 
 
 def cushion(boundary, theta, total, rest, rest_squares):
@@ -68,7 +68,7 @@ class Learner:
         self.order = list(range(n))
         self.checkpoints = []
         position = 8
-        while position < n and boundary is not None:
+        while position < n // 2 and boundary is not None:
             self.checkpoints.append(position)
             position = max(position + 8, int(position * 1.5) // 8 * 8)
         self.cushions = {y: [math.inf] * len(self.checkpoints) for y in (-1, 1)}
@@ -174,7 +174,8 @@ class Learner:
                 self.w, self.b = self.w / size / math.sqrt(self.strength), self.b / size / math.sqrt(self.strength)
         if self.changes >= self.next_reorder:
             if self.order_kind == "sorted":
-                self.order = order_by_magnitude(self.w)
+                spread = np.sqrt(self.variance(-1) + self.variance(1)) if self.regress else 1.0
+                self.order = order_by_magnitude(self.w * spread)
             self.next_reorder = int(self.changes * 1.15) + 1
             if self.boundary is not None:
                 self.set_cushions()

@@ -115,8 +115,8 @@ def test_a_budget_decides_by_its_features_alone(rows):
 
 def test_many_threads_read_what_one_reads(rows):
     X, y = rows
-    model = Pegasos(random_state=0).fit(X, y)
-    expected = model.read(X)
+    expected = Pegasos(random_state=0).fit(X, y).read(X)
+    model = Pegasos(random_state=0).fit(X, y)  # whose plan is made by whichever thread comes first
     with ThreadPoolExecutor(8) as pool:
         for reading in pool.map(lambda _: model.read(X), range(32)):
             np.testing.assert_array_equal(reading.margin, expected.margin)

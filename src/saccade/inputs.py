@@ -13,7 +13,7 @@ __all__ = ["Rows", "as_read_only", "check_rows", "encode_labels", "raise_not_fin
 
 Rows = Any  # a two-dimensional array of float32, float64 or uint8, or a CSR matrix or array of floats
 
-_KINDS = [np.float64, np.float32, np.uint8]
+_KINDS = [np.dtype(kind) for kind in (np.float64, np.float32, np.uint8)]
 
 
 def check_rows(estimator: BaseEstimator, X: Any, *, y: Any = "no_validation", reset: bool) -> Any:
@@ -21,6 +21,10 @@ def check_rows(estimator: BaseEstimator, X: Any, *, y: Any = "no_validation", re
 
     Whether values are finite is not checked here, which would read all of them: the kernels check what they read.
     """
+    alone = isinstance(y, str) and y == "no_validation"
+    if _is_plain(estimator, X, reset) and (alone or _are_plain_labels(y, len(X))):
+        estimator.n_features_in_ = X.shape[1]
+        return as_read_only(X) if alone else (as_read_only(X), y)
     checked = validate_data(
         estimator,
         X,
@@ -30,9 +34,19 @@ def check_rows(estimator: BaseEstimator, X: Any, *, y: Any = "no_validation", re
         dtype=_KINDS,
         ensure_all_finite=False,
     )
-    if isinstance(y, str) and y == "no_validation":
-        return as_read_only(checked)
-    return as_read_only(checked[0]), checked[1]
+    return as_read_only(checked) if alone else (as_read_only(checked[0]), checked[1])
+
+
+def _is_plain(estimator: BaseEstimator, X: Any, reset: bool) -> bool:
+    """Whether there is nothing to convert in X or to object to, which takes scikit-learn as long as 1,000 rows do."""
+    plain = type(X) is np.ndarray and X.ndim == 2 and X.size > 0 and X.dtype in _KINDS
+    if not plain or hasattr(estimator, "feature_names_in_"):
+        return False
+    return reset or X.shape[1] == getattr(estimator, "n_features_in_", None)
+
+
+def _are_plain_labels(y: Any, rows: int) -> bool:
+    return type(y) is np.ndarray and y.shape == (rows,) and y.dtype.kind in "iu"
 
 
 def as_read_only(X: Rows) -> Rows:
@@ -44,13 +58,15 @@ def as_read_only(X: Rows) -> Rows:
     return view
 
 
-def encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+def encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.integer]]:
     """Return the sorted classes and the index of each label among them.
 
     >>> encode_labels(np.array([3, 2, 3]))
-    (array([2, 3]), array([1, 0, 1]))
+    (array([2, 3]), array([1, 0, 1], dtype=int8))
     """
     low, high = (int(y.min()), int(y.max())) if y.dtype.kind in "iu" and y.size else (0, 2**63)
+    if y.dtype.kind in "iu" and low < high and np.all((y == low) | (y == high)):
+        return np.array([low, high], dtype=y.dtype), (y == high).view(np.int8)
     if high - low < 65536 and high < 2**63:
         shifted = y.astype(np.int64) - low if low else y
         found = np.bincount(shifted) > 0

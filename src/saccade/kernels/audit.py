@@ -25,7 +25,6 @@ from saccade.kernels.state import (
     WIDTH_0,
 )
 from saccade.kernels.thresholds import FEWEST_EXAMPLES
-from saccade.kernels.walking import trace
 
 # Before they are measured, the widths and the share of important examples are these, and count like so many examples.
 FIRST_WIDTH = 2.0
@@ -57,7 +56,7 @@ def following(old, new, seen):
 
 
 @inlined
-def measure_spread(row, state, settings, checkpoints, c, inner):
+def measure_spread(state, settings, c, inner):
     """Let the width of a class, and how its partial margins predict full ones, follow one more of its examples."""
     seen = state.counts[c, 0] - FEWEST_EXAMPLES
     if seen < 0 or settings.law.spread == REST_SQUARED_WEIGHTS:
@@ -67,8 +66,7 @@ def measure_spread(row, state, settings, checkpoints, c, inner):
         deviation = inner - state.real[INTERCEPT] - m
         state.real[WIDTH_0 + c] = math.sqrt(following(state.real[WIDTH_0 + c] ** 2, deviation * deviation / q, seen))
         if settings.regress:
-            trace(row, state.order, state.weights, state.mean[c], checkpoints, state.path)
-            for k in range(checkpoints.shape[0]):
+            for k in range(state.path.shape[0]):
                 part = state.path[k]
                 state.near[c, k] = following(state.near[c, k], part * part / q, seen)
                 state.cross[c, k] = following(state.cross[c, k], part * deviation / q, seen)
@@ -101,7 +99,7 @@ def rarity(state, settings):
 
 
 @inlined
-def audit_example(row, state, settings, checkpoints, c, inner, chosen, live, important, stopped):
+def audit_example(state, settings, c, inner, chosen, live, important, stopped):
     """Score the boundary on an example that was read to the end, and let the factors follow.
 
     Each important example moves the logarithm of the multiplier by rate * (missed - delta): in the long run the share
@@ -111,7 +109,7 @@ def audit_example(row, state, settings, checkpoints, c, inner, chosen, live, imp
     """
     real, whole = state.real, state.whole
     whole[N_AUDITED] += chosen
-    measure_spread(row, state, settings, checkpoints, c, inner)
+    measure_spread(state, settings, c, inner)
     if live:
         seen = state.counts[0, 0] + state.counts[1, 0]
         real[IMPORTANT_SHARE] = following(real[IMPORTANT_SHARE], important, seen)

@@ -1,8 +1,10 @@
 """Making the order anew: rarely, because the weights move less and less, and never with a full sort."""
 
+import math
+
 import numpy as np
 
-from saccade.kernels.compiling import inlined, kernel
+from saccade.kernels.compiling import inlined, kernel, loop
 from saccade.kernels.randomness import DRAW, SHUFFLE, uniform
 from saccade.kernels.state import (
     BUCKETS,
@@ -31,13 +33,13 @@ def leading_bits(value):
 
 
 @kernel
-def sort_by_magnitude(weights, scale, order, spare):
+def sort_by_magnitude(values, scale, order, spare):
     """Order the features from the largest magnitude to the smallest: a stable counting sort on the leading bits."""
-    n = weights.shape[0]
+    n = values.shape[0]
     bucket, start = spare[:n], spare[n:]
     top = np.int64(0)
     for j in range(n):
-        bucket[j] = leading_bits(scale * weights[j])
+        bucket[j] = leading_bits(scale * values[j])
         top = max(top, bucket[j])
     for b in range(start.shape[0]):
         start[b] = 0
@@ -49,6 +51,13 @@ def sort_by_magnitude(weights, scale, order, spare):
     for j in range(n):
         order[start[bucket[j]]] = j
         start[bucket[j]] += 1
+
+
+@loop
+def weigh_by_spread(weights, var, values):
+    """Write down what a feature adds to the spread of the margin: its weight times its standard deviation."""
+    for j in range(weights.shape[0]):
+        values[j] = weights[j] * math.sqrt(var[0, j] + var[1, j])
 
 
 @kernel
@@ -101,7 +110,10 @@ def first_above(ascending, value):
 def reorder(state, settings):
     """Make the order anew for the weights as they are, and say when it is due again."""
     turn = state.whole[REORDERS]
-    if settings.order == SORTED:
+    if settings.order == SORTED and settings.regress:
+        weigh_by_spread(state.weights, state.var, state.spare_real)
+        sort_by_magnitude(state.spare_real, state.real[SCALE], state.order, state.spare_whole)
+    elif settings.order == SORTED:
         sort_by_magnitude(state.weights, state.real[SCALE], state.order, state.spare_whole)
     elif settings.order == PERMUTED:
         shuffle(state.order, settings.seed, turn)

@@ -35,7 +35,7 @@ from saccade.kernels.stepping import (
     take_into_average,
 )
 from saccade.kernels.thresholds import set_cushions, set_expected
-from saccade.kernels.walking import read_only, walk, walk_draws
+from saccade.kernels.walking import read_only, trace, walk, walk_draws, would_stop
 
 # While t is small a share WARM_UP / t of the examples is read to the end: moments and multiplier settle early.
 WARM_UP = 60.0
@@ -58,11 +58,16 @@ def learn_from(row, state, settings, checkpoints, c, t, importance, chosen, witn
     whole[N_READ] += settings.limit
     taught = settings.attentive and (witness or settings.audit == 0)
     if settings.attentive and witness:
+        if settings.regress:
+            trace(row, state.order, state.weights, state.mean[c], checkpoints, state.path)
+            stopped = would_stop(state, settings, c)
         important = 1 if margin < settings.law.theta else 0
-        audit_example(row, state, settings, checkpoints, c, inner, int(chosen), t > WARM_UP, important, int(stopped))
+        audit_example(state, settings, c, inner, int(chosen), t > WARM_UP, important, int(stopped))
         whole[CHANGES] += 1
     if taught:
-        learn_moments(state.counts[c], state.mean[c], state.var[c], row)
+        moved = learn_moments(state.counts[c], state.mean[c], state.var[c], row, state.weights)
+        if settings.law.centred:
+            real[EXPECTED_0 + c] += moved
     passed_over = settings.limit < row.shape[0] and margin >= settings.law.theta
     if passed_over:
         whole[N_FILTERED] += 1
@@ -78,7 +83,7 @@ def learn_from(row, state, settings, checkpoints, c, t, importance, chosen, witn
         reorder(state, settings)
         if settings.attentive:
             set_cushions(state, settings, checkpoints)
-    if settings.law.centred and (length > 0 or taught):
+    if settings.law.centred and length > 0:
         set_expected(state, settings)
     return True
 
@@ -120,7 +125,7 @@ def take_example(X, i, c, weight, checkpoints, state, settings, buffer):
     if settings.attentive:
         if sampled:
             stop, margin = walk_draws(X[i], state, settings, checkpoints, c, start)
-        else:
+        elif not (witness and settings.regress):  # which is traced once it has been read
             stop, margin = walk(X[i], state, settings, checkpoints, c)
     if stop >= 0 and not witness:
         finite = math.isfinite(margin)

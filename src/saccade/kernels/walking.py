@@ -32,6 +32,15 @@ def demanded(state, c, k):
 
 
 @inlined
+def judge(state, settings, c, k, margin):
+    """Return 1 where a walk that expects this margin is stopped, -1 where it is given up, 0 where it goes on."""
+    excess, cushion = margin - settings.law.theta, demanded(state, c, k)
+    if excess >= cushion:
+        return 1
+    return -1 if k > FUTILE and settings.law.centred and excess < -cushion else 0
+
+
+@inlined
 def walk(x, state, settings, checkpoints, c):
     """Read a row in order until the boundary stops it; return the checkpoint, or -1, and the margin expected there."""
     factor = (2.0 * c - 1.0) * state.real[SCALE]
@@ -44,11 +53,9 @@ def walk(x, state, settings, checkpoints, c):
             deviation += read_eight(x, state.order, state.weights, middle, position)
             position += 8
         expected = start + state.slope[c, k] * deviation
-        excess, cushion = factor * expected - settings.law.theta, demanded(state, c, k)
-        if excess >= cushion:
-            return k, expected
-        if k > FUTILE and settings.law.centred and excess < -cushion:
-            return -1, expected
+        decision = judge(state, settings, c, k, factor * expected)
+        if decision != 0:
+            return (k if decision > 0 else -1), expected
     return -1, start
 
 
@@ -62,6 +69,18 @@ def trace(x, order, weights, middle, checkpoints, path):
             deviation += read_eight(x, order, weights, middle, position)
             position += 8
         path[k] = deviation
+
+
+@inlined
+def would_stop(state, settings, c):
+    """Return whether a walk over the row that was traced would be stopped."""
+    factor = (2.0 * c - 1.0) * state.real[SCALE]
+    start = state.real[INTERCEPT] + state.real[EXPECTED_0 + c]
+    for k in range(state.path.shape[0]):
+        decision = judge(state, settings, c, k, factor * (start + state.slope[c, k] * state.path[k]))
+        if decision != 0:
+            return decision > 0
+    return False
 
 
 @inlined

@@ -10,10 +10,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import binom
+from scipy.special import bdtrc
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state, compute_class_weight
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, validate_parameter_constraints
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    make_constraint,
+    validate_parameter_constraints,
+)
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from saccade.boundaries import Budget, as_boundary
@@ -82,6 +88,14 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
+
+    _made_constraints: ClassVar[dict[str, list[Any]]] = {}
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Make the constraints once; scikit-learn would make them at every fit."""
+        super().__init_subclass__(**options)
+        given = cls._parameter_constraints.items()
+        cls._made_constraints = {name: [make_constraint(one) for one in constraints] for name, constraints in given}
 
     def _update_rule(self) -> UpdateRule:
         """Return the learner's own rule."""
@@ -174,6 +188,10 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         index = margin.argmax(axis=1) if margin.ndim == 2 else (margin > 0).astype(np.intp)
         return Reading(self.classes_[index], margin, n_read, stopped)
 
+    @property
+    def _plans(self) -> list[Plan]:
+        return [one.plan for one in self._learners]
+
     def _full_plans(self) -> list[Plan]:
         return [plan._replace(checkpoints=plan.checkpoints[:0]) for plan in self._plans]
 
@@ -210,8 +228,10 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         return list(Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(function)(*call) for call in calls))
 
     def _check_parameters(self) -> None:
-        given = {name: getattr(self, name) for name in self._parameter_constraints}
-        validate_parameter_constraints(self._parameter_constraints, given, caller_name=type(self).__name__)
+        for name, constraints in self._made_constraints.items():
+            value = getattr(self, name)
+            if not any(constraint.is_satisfied_by(value) for constraint in constraints):
+                validate_parameter_constraints(self._parameter_constraints, {name: value}, type(self).__name__)
         boundary = as_boundary(self.boundary)
         boundary.law(0.0)
         if isinstance(boundary, Budget) and self.order == "sorted":
@@ -242,6 +262,7 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
                 average=self.average,
                 audit=self.audit,
                 seed=seed,
+                only_reject=len(seeds) > 1,
             )
             for seed in seeds
         ]
@@ -281,7 +302,7 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         X: Rows,
         y: NDArray[Any],
         classes: NDArray[Any],
-        codes: NDArray[np.intp],
+        codes: NDArray[np.integer],
         sample_weight: ArrayLike | None,
         *,
         in_part: bool,
@@ -305,7 +326,7 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         self,
         learners: list[OnlineLearner],
         X: Rows,
-        codes: NDArray[np.intp],
+        codes: NDArray[np.integer],
         rows: NDArray[np.uint32],
         weight: NDArray[np.float64],
     ) -> None:
@@ -318,11 +339,10 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
 
     def _take(self, learners: list[OnlineLearner], classes: NDArray[Any]) -> None:
         """Make what was learned visible, all at once, so that a failure before this leaves the model as it was."""
-        plans = [one.plan(only_reject=len(learners) > 1) for one in learners]
-        self._learners, self._plans = learners, plans
+        weights, intercepts = zip(*(one.weights() for one in learners), strict=True)
+        self._learners = learners
         self.classes_ = classes
-        self.coef_ = np.stack([plan.coef for plan in plans])
-        self.intercept_ = np.array([plan.offset for plan in plans])
+        self.coef_, self.intercept_ = np.array(weights), np.array(intercepts)
         self.t_ = int(learners[0].counters[STEP])
         self.training_ = TrainingRecord.of(one.counters for one in learners)
 
@@ -330,7 +350,8 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         delta, record = getattr(as_boundary(self.boundary), "delta", None), self.training_
         if delta is None or not record.decision_error > delta:
             return
-        if binom.sf(record.n_missed - 1, record.n_important, delta) < ALARM and not self._alarmed:
+        by_chance = bdtrc(record.n_missed - 1, record.n_important, delta)  # so many or more, at this level
+        if by_chance < ALARM and not self._alarmed:
             self._alarmed = True
             warnings.warn(
                 f"The level delta={delta} was not held while learning: of {record.n_important} audited important "

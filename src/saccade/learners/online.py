@@ -1,6 +1,7 @@
 """The training path of one binary learner: its state, one pass over rows, what it has learned."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,8 +20,10 @@ from saccade.plan import Moments, Plan, checkpoints, plan_prediction
 
 __all__ = ["OnlineLearner", "UpdateRule", "new_learner"]
 
-# While learning, checkpoints grow apart by this factor.
+# While learning, checkpoints grow apart by this factor. A walk that has read this share of a row has touched most of
+# its memory, and what it might still save costs more time than to read the row to its end.
 GROWTH = 1.5
+LONGEST_WALK = 0.5
 
 
 @dataclass(frozen=True)
@@ -42,13 +45,14 @@ class OnlineLearner:
     settings: Settings
     checkpoints: NDArray[np.int64]
     state: State
+    only_reject: bool  # in predictions, as one of several learners
 
     def copy(self) -> "OnlineLearner":
         state = State._make(array.copy() for array in self.state)
         return replace(self, state=state)
 
     def learn(
-        self, X: Rows, labels: NDArray[np.intp], positive: int, rows: NDArray[np.uint32], weight: NDArray[np.float64]
+        self, X: Rows, labels: NDArray[np.integer], positive: int, rows: NDArray[np.uint32], weight: NDArray[np.float64]
     ) -> int:
         """Learn from the given rows in turn, the positive class against the others.
 
@@ -100,8 +104,9 @@ class OnlineLearner:
             )
         return replace(self, state=old.copy().state)
 
-    def plan(self, *, only_reject: bool = False) -> Plan:
-        """Plan predictions with what has been learned."""
+    @cached_property
+    def plan(self) -> Plan:
+        """Predictions with what has been learned: planned when the first is made, for a fit may be followed by none."""
         coef, intercept = self.weights()
         factors = np.maximum(1.0, self.factors)
         return plan_prediction(
@@ -112,7 +117,7 @@ class OnlineLearner:
             self.moments(),
             factors,
             self.settings.seed,
-            only_reject=only_reject,
+            only_reject=self.only_reject,
         )
 
 
@@ -127,6 +132,7 @@ def new_learner(
     average: bool,
     audit: float,
     seed: int,
+    only_reject: bool,
 ) -> OnlineLearner:
     """Return a learner that has seen nothing."""
     law = boundary.law(rule.theta)
@@ -148,12 +154,12 @@ def new_learner(
         audit=float(audit) if law is not None else 0.0,
         seed=seed,
     )
-    where = checkpoints(n_features if law is not None else 0, GROWTH)
+    where = checkpoints(int(LONGEST_WALK * n_features) if law is not None else 0, GROWTH)
     state = _new_state(n_features, dtype, settings, where)
     if settings.order not in (codes.NATURAL, codes.SORTED):  # which begin in natural order anyway
         reorder(state, settings)
         state.whole[codes.NEXT_REORDER] = 0
-    return OnlineLearner(boundary, order, settings, where, state)
+    return OnlineLearner(boundary, order, settings, where, state, only_reject)
 
 
 def _what_is_kept(settings: Settings) -> tuple[object, ...]:
@@ -174,12 +180,12 @@ def _new_state(n: int, dtype: np.dtype[np.floating], settings: Settings, where: 
     real[codes.SCALE] = 1.0
     real[codes.MULTIPLIER], real[codes.IMPORTANT_SHARE] = FIRST_MULTIPLIER, FIRST_SHARE
     width = 1.0 if settings.law.spread == codes.REST_SQUARED_WEIGHTS else FIRST_WIDTH
-    real[[codes.WIDTH_0, codes.WIDTH_1]] = width
+    real[codes.WIDTH_0] = real[codes.WIDTH_1] = width
     first = FIRST_MULTIPLIER * (1.0 if settings.regress else width)
-    real[[codes.FACTOR_0, codes.FACTOR_1]] = first if settings.audit > 0 else 1.0
+    real[codes.FACTOR_0] = real[codes.FACTOR_1] = first if settings.audit > 0 else 1.0
     whole = np.zeros(codes.WHOLE_SIZE, dtype=np.int64)
     whole[codes.STEP] = 1
-    explained = width**2 * where / n  # until it is measured: as if features were alike and independent
+    explained = np.array([width**2 * where / n] * 2)  # until it is measured: as if features were alike and independent
     ones = settings.law.spread == codes.REST_SQUARED_WEIGHTS
     return State(
         order=np.arange(n, dtype=np.uint32),
@@ -192,10 +198,10 @@ def _new_state(n: int, dtype: np.dtype[np.floating], settings: Settings, where: 
         stand_in=np.full((2, moments), float(ones), dtype),
         cushion=np.full((2, where.size), np.inf),
         slope=np.ones((2, where.size)),
-        near=np.tile(explained, (2, 1)),
-        cross=np.tile(explained, (2, 1)),
+        near=explained,
+        cross=explained.copy(),
         path=np.zeros(where.size),
-        spare_real=np.zeros(n if settings.order >= codes.SAMPLED else 0),
+        spare_real=np.zeros(n if settings.order >= codes.SORTED else 0),
         spare_whole=np.zeros(n + codes.BUCKETS + 1, dtype=np.int64),
         real=real,
         whole=whole,

@@ -29,7 +29,7 @@ class Pegasos(AttentiveLearner):
         Pass an object, not a name, to search over ``boundary__delta``.
     order : {"natural", "permuted", "sampled", "sampled-printed", "sorted"}, default="sorted"
         Which feature is read next. While learning, "sorted" follows the weights as they move, to a sixteenth of an
-        octave.
+        octave; with the curved boundary and an audit, the weights times the standard deviations of their features.
     max_iter : int, default=1
         Passes over the rows of ``fit``.
     average : bool, default=True

@@ -47,6 +47,5 @@ class TrainingRecord:
     @classmethod
     def of(cls, counters: Iterable[NDArray[np.int64]]) -> "TrainingRecord":
         """Add up the counters of the kernels."""
-        total = np.sum(list(counters), axis=0)
-        names = cls.__dataclass_fields__
-        return cls(**{name: int(total[getattr(state, name.upper())]) for name in names})
+        total = sum(counters, start=np.zeros(state.WHOLE_SIZE, dtype=np.int64)).tolist()
+        return cls(**{name: total[getattr(state, name.upper())] for name in cls.__dataclass_fields__})
