@@ -66,16 +66,16 @@ class Learner:
         self.t = 1
         self.sum_w, self.sum_b, self.sum_weight = np.zeros(n), 0.0, 0.0
         self.order = list(range(n))
+        self.regress = bool(audit) and getattr(boundary, "tail", "hoeffding") != "hoeffding"
         self.checkpoints = []
         position = 8
-        while position < n // 2 and boundary is not None:
+        while position < (n // 2 if self.regress and order == "sorted" else n) and boundary is not None:
             self.checkpoints.append(position)
             position = max(position + 8, int(position * 1.5) // 8 * 8)
         self.cushions = {y: [math.inf] * len(self.checkpoints) for y in (-1, 1)}
         self.seen = {y: [[] for _ in range(n)] for y in (-1, 1)}  # every value that taught the moments
         self.width = dict.fromkeys((-1, 1), 2.0 if self.measured() else 1.0)
         self.multiplier, self.important_share = 1.0, 0.1
-        self.regress = bool(audit) and getattr(boundary, "tail", "hoeffding") != "hoeffding"
         self.factor = {y: self.width[y] if audit and not self.regress else 1.0 for y in (-1, 1)}
         self.near, self.cross = ({y: [4 * p / n for p in self.checkpoints] for y in (-1, 1)} for _ in range(2))
         self.slope = {y: [1.0] * len(self.checkpoints) for y in (-1, 1)}

@@ -20,8 +20,8 @@ from saccade.plan import Moments, Plan, checkpoints, plan_prediction
 
 __all__ = ["OnlineLearner", "UpdateRule", "new_learner"]
 
-# While learning, checkpoints grow apart by this factor. A walk that has read this share of a row has touched most of
-# its memory, and what it might still save costs more time than to read the row to its end.
+# While learning, checkpoints grow apart by this factor. An audited walk in sorted order that has read this share of a row
+# has touched most of its memory, and what it might still save costs more time than to read the row to its end.
 GROWTH = 1.5
 LONGEST_WALK = 0.5
 
@@ -154,7 +154,8 @@ def new_learner(
         audit=float(audit) if law is not None else 0.0,
         seed=seed,
     )
-    where = checkpoints(int(LONGEST_WALK * n_features) if law is not None else 0, GROWTH)
+    longest = LONGEST_WALK if settings.regress and settings.order == codes.SORTED else 1.0
+    where = checkpoints(int(longest * n_features) if law is not None else 0, GROWTH)
     state = _new_state(n_features, dtype, settings, where)
     if settings.order not in (codes.NATURAL, codes.SORTED):  # which begin in natural order anyway
         reorder(state, settings)
