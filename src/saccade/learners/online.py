@@ -20,8 +20,8 @@ from saccade.plan import Moments, Plan, checkpoints, plan_prediction
 
 __all__ = ["OnlineLearner", "UpdateRule", "new_learner"]
 
-# While learning, checkpoints grow apart by this factor. An audited walk in sorted order that has read this share of a row
-# has touched most of its memory, and what it might still save costs more time than to read the row to its end.
+# While learning, checkpoints grow apart by this factor. An audited walk in sorted order that has read this share of a
+# row has touched most of its memory, and what it might still save costs more time than to read the row to its end.
 GROWTH = 1.5
 LONGEST_WALK = 0.5
 
