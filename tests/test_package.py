@@ -14,7 +14,9 @@ HEAVY = ["click", "jinja2", "joblib", "matplotlib", "numba", "numpy", "pandas", 
 def test_the_public_names_are_these():
     assert sorted(saccade.__all__, key=str.lower) == sorted(
         [
+            "AttentiveClassifier",
             "Budget",
+            "Conditional",
             "ConstantSTST",
             "CurvedSTST",
             "Full",
@@ -22,6 +24,7 @@ def test_the_public_names_are_these():
             "Pegasos",
             "Perceptron",
             "__version__",
+            "attend",
             "datasets",
             "simulate",
         ],

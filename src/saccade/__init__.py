@@ -7,26 +7,32 @@ from saccade.version import __version__
 
 if TYPE_CHECKING:
     from saccade import datasets, simulate
-    from saccade.boundaries import Budget, ConstantSTST, CurvedSTST, Full
+    from saccade.attentive import AttentiveClassifier, attend
+    from saccade.boundaries import Budget, Conditional, ConstantSTST, CurvedSTST, Full
     from saccade.learners.passive_aggressive import PassiveAggressive
     from saccade.learners.pegasos import Pegasos
     from saccade.learners.perceptron import Perceptron
 
 # Where each public name lives. It is imported when it is first used: scikit-learn and numba take a second to import.
 _HOMES = {
+    "AttentiveClassifier": "saccade.attentive",
     "Budget": "saccade.boundaries",
+    "Conditional": "saccade.boundaries",
     "ConstantSTST": "saccade.boundaries",
     "CurvedSTST": "saccade.boundaries",
     "Full": "saccade.boundaries",
     "PassiveAggressive": "saccade.learners.passive_aggressive",
     "Pegasos": "saccade.learners.pegasos",
     "Perceptron": "saccade.learners.perceptron",
+    "attend": "saccade.attentive",
     "datasets": "saccade",
     "simulate": "saccade",
 }
 
 __all__ = [
+    "AttentiveClassifier",
     "Budget",
+    "Conditional",
     "ConstantSTST",
     "CurvedSTST",
     "Full",
@@ -34,6 +40,7 @@ __all__ = [
     "Pegasos",
     "Perceptron",
     "__version__",
+    "attend",
     "datasets",
     "simulate",
 ]

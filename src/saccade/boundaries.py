@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 
 from saccade.kernels.state import REST_SQUARED_WEIGHTS, REST_VARIANCE, TOTAL_VARIANCE, Law
 
-__all__ = ["Boundary", "Budget", "ConstantSTST", "CurvedSTST", "Full", "as_boundary"]
+__all__ = ["Boundary", "Budget", "Conditional", "ConstantSTST", "CurvedSTST", "Full", "as_boundary"]
 
 
 class Boundary(Protocol):
@@ -158,6 +158,43 @@ class CurvedSTST(BaseEstimator):
 
     def limit(self, n_features: int) -> int:
         return n_features
+
+
+class Conditional(BaseEstimator):
+    """Stop when the full margin, as predicted from the features read, is clearly on one side.
+
+    The prediction is the best linear one under the features' correlations, so it is planned on rows: this boundary is
+    for ``attend`` and ``AttentiveClassifier``, and not for learning.
+
+    Parameters
+    ----------
+    focus : float
+        Rows whose margin is within this share of the median magnitude count most when the prediction is planned.
+    ridge : float
+        Added to every feature's variance, as a share of the mean variance.
+
+    Examples
+    --------
+    >>> from saccade import Conditional
+    >>> Conditional(ridge=0.1)
+    Conditional(ridge=0.1)
+    """
+
+    def __init__(self, focus: float = 0.5, ridge: float = 0.01) -> None:
+        self.focus = focus
+        self.ridge = ridge
+
+    def law(self, theta: float) -> Law:
+        raise ValueError(f"{self!r} is planned on rows: use it with attend or AttentiveClassifier, not in a learner.")
+
+    def limit(self, n_features: int) -> int:
+        return n_features
+
+    def check(self) -> None:
+        """Raise where a parameter cannot be."""
+        for name, value in (("focus", self.focus), ("ridge", self.ridge)):
+            if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < math.inf:
+                raise ValueError(f"{self!r}: {name} must be a positive number.")
 
 
 _BY_NAME = {"full": Full, "constant": ConstantSTST, "curved": CurvedSTST}

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-__all__ = ["Rows", "as_read_only", "check_rows", "encode_labels", "raise_not_finite"]
+__all__ = ["Rows", "as_read_only", "check_rows", "encode_labels", "is_plain", "raise_not_finite"]
 
 Rows = Any  # a two-dimensional array of float32, float64 or uint8, or a CSR matrix or array of floats
 
@@ -22,7 +22,7 @@ def check_rows(estimator: BaseEstimator, X: Any, *, y: Any = "no_validation", re
     Whether values are finite is not checked here, which would read all of them: the kernels check what they read.
     """
     alone = isinstance(y, str) and y == "no_validation"
-    if _is_plain(estimator, X, reset) and (alone or _are_plain_labels(y, len(X))):
+    if is_plain(estimator, X, reset) and (alone or _are_plain_labels(y, len(X))):
         estimator.n_features_in_ = X.shape[1]
         return as_read_only(X) if alone else (as_read_only(X), y)
     checked = validate_data(
@@ -37,7 +37,7 @@ def check_rows(estimator: BaseEstimator, X: Any, *, y: Any = "no_validation", re
     return as_read_only(checked) if alone else (as_read_only(checked[0]), checked[1])
 
 
-def _is_plain(estimator: BaseEstimator, X: Any, reset: bool) -> bool:
+def is_plain(estimator: BaseEstimator, X: Any, reset: bool) -> bool:
     """Whether there is nothing to convert in X or to object to, which takes scikit-learn as long as 1,000 rows do."""
     plain = type(X) is np.ndarray and X.ndim == 2 and X.size > 0 and X.dtype in _KINDS
     if not plain or hasattr(estimator, "feature_names_in_"):

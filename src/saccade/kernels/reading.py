@@ -5,9 +5,9 @@ import math
 from saccade.kernels.compiling import inlined, kernel, loop
 from saccade.kernels.prefetching import prefetch
 
-# While one row is read, the features up to this checkpoint of a later row are fetched.
+# While one row is read, the first features of a later row are fetched.
 AHEAD = 8
-FETCHED = 2
+FETCHED = 16
 
 
 @loop
@@ -54,7 +54,7 @@ def read_row(x, i, plan, values, margin, n_read, stopped):
 @kernel
 def read_dense(X, plan, values, margin, n_read, stopped):
     """Read all rows of an array; return -1, or the first row whose margin is not finite."""
-    fetched = plan.checkpoints[min(FETCHED, plan.checkpoints.shape[0]) - 1] if plan.checkpoints.shape[0] > 0 else 0
+    fetched = min(FETCHED, plan.checkpoints[-1]) if plan.checkpoints.shape[0] > 0 else 0
     for i in range(X.shape[0]):
         if i + AHEAD < X.shape[0]:
             for p in range(fetched):

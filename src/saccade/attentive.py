@@ -1,0 +1,360 @@
+"""Any fitted linear classifier, read attentively, with a certificate."""
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import binom
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import _safe_indexing, check_array, check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import (
+    _num_samples,
+    assert_all_finite,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from saccade.boundaries import Boundary, Conditional, as_boundary
+from saccade.calibration import Certificate, certify, rows_needed, upper_bound
+from saccade.inputs import check_rows, is_plain, raise_not_finite
+from saccade.learners.pegasos import Pegasos
+from saccade.linear import LinearModel, linear_model
+from saccade.orders import CODES
+from saccade.plan import Plan, Reading
+from saccade.planning import Family, Score, plan_family
+from saccade.readers.dispatch import as_table, read_plan
+
+__all__ = ["AttentiveClassifier", "attend"]
+
+# More rows than these would hardly change a plan or a certificate.
+MOST_PLANNING_ROWS = 20_000
+MOST_PLANNING_CELLS = 100_000_000
+MOST_CALIBRATION_ROWS = 50_000
+FLOATS_AND_BYTES = (np.float64, np.float32, np.uint8)
+
+
+def attend(
+    model: Any,
+    X: Any,
+    *,
+    delta: float = 0.01,
+    confidence: float = 0.95,
+    boundary: str | Boundary = "conditional",
+    order: str = "greedy",
+    costs: ArrayLike | None = None,
+    average_features: float | None = None,
+    random_state: Any = None,
+) -> "AttentiveClassifier":
+    """Read a fitted linear classifier attentively: the same labels, up to a share delta, from a few features per row.
+
+    Parameters
+    ----------
+    model : fitted linear classifier, or Pipeline of per-feature scalers that ends in one
+    X : rows such as will be predicted; no labels are needed. Some plan, the others calibrate.
+    delta, confidence, boundary, order, costs, average_features, random_state
+        As for ``AttentiveClassifier``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from saccade import attend
+    >>> X, y = make_classification(5000, 100, n_informative=20, shuffle=False, random_state=0)
+    >>> attentive = attend(LogisticRegression().fit(X, y), X, delta=0.05, random_state=0)
+    >>> attentive.certificate_.upper_bound <= 0.05
+    True
+    >>> bool(attentive.read(X).n_read.mean() < 20)
+    True
+    """
+    return AttentiveClassifier(
+        FrozenEstimator(model),
+        delta=delta,
+        confidence=confidence,
+        boundary=boundary,
+        order=order,
+        costs=costs,
+        average_features=average_features,
+        random_state=random_state,
+    ).fit(X)
+
+
+class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """A linear classifier that stops reading a row's features once its label is clear, at a certified level.
+
+    ``fit`` fits the estimator on a part of the rows and plans there, and calibrates on the rows held out. With a
+    ``FrozenEstimator`` nothing is fitted, and ``y`` is not needed.
+
+    Parameters
+    ----------
+    estimator : linear classifier, Pipeline of per-feature scalers that ends in one, or None for ``Pegasos()``
+    delta : float
+        The share of rows that may get another label than the full model gives them.
+    confidence : float
+        The probability, over the calibration rows, that the promise holds.
+    boundary : {"conditional", "curved", "constant", "full"} or a boundary
+    order : {"greedy", "sorted", "natural", "permuted", "sampled", "sampled-printed"}
+    costs : array of shape (n_features,), optional
+        What each feature costs to read, for the greedy order and for the choice of the plan.
+    calibration_size : float
+        The share of rows that calibrate.
+    average_features : float, optional
+        In place of delta: read at most so many features per row on average. The certificate says which delta it gives.
+    when_too_few : {"raise", "read"}
+        Where the rows do not suffice for the promise: an error, or a plan that reads every feature.
+    n_jobs : int, optional
+        Threads that predict.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    estimator_, classes_, n_features_in_, feature_names_in_
+    plan_ : Plan
+    certificate_ : Certificate
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from saccade import AttentiveClassifier
+    >>> X, y = make_classification(5000, 50, random_state=0)
+    >>> model = AttentiveClassifier(delta=0.05, random_state=0).fit(X, y)
+    >>> model.certificate_.delta
+    0.05
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [HasMethods(["fit"]), None],
+        "delta": [Interval(Real, 0, 1, closed="neither")],
+        "confidence": [Interval(Real, 0, 1, closed="neither")],
+        "boundary": [str, HasMethods(["law", "limit"])],
+        "order": [StrOptions({"greedy", *CODES})],
+        "costs": ["array-like", None],
+        "calibration_size": [Interval(Real, 0, 1, closed="neither")],
+        "average_features": [Interval(Real, 0, None, closed="neither"), None],
+        "when_too_few": [StrOptions({"raise", "read"})],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        delta: float = 0.01,
+        confidence: float = 0.95,
+        boundary: str | Boundary = "conditional",
+        order: str = "greedy",
+        costs: ArrayLike | None = None,
+        calibration_size: float = 0.3,
+        average_features: float | None = None,
+        when_too_few: str = "raise",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.delta = delta
+        self.confidence = confidence
+        self.boundary = boundary
+        self.order = order
+        self.costs = costs
+        self.calibration_size = calibration_size
+        self.average_features = average_features
+        self.when_too_few = when_too_few
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, **fit_params: Any) -> Self:
+        """Fit the estimator, plan and calibrate; or plan and calibrate only, where the estimator is frozen."""
+        self._validate_params()
+        X, y = self._check_given(X, y)
+        random = check_random_state(self.random_state)
+        mixed = random.permutation(_num_samples(X))
+        held_out = round(self.calibration_size * mixed.size)
+        calibration, others = mixed[:held_out], mixed[held_out:]
+        estimator = self.estimator
+        if not isinstance(estimator, FrozenEstimator):
+            estimator = self._fitted(X, y, np.sort(others), fit_params)
+        model = linear_model(estimator)
+        self._check_width(model, X)
+        seed = int(random.randint(2**31 - 1))
+        plan, certificate = self._planned(model, X, others, calibration, seed)
+        validate_data(self, X, skip_check_array=True)
+        self.estimator_, self.classes_, self.plan_, self.certificate_ = estimator, model.classes, plan, certificate
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the label of each row, reading no further than the plan demands."""
+        return self.read(X).label
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the margin at which the reading of each row ended: the one that ``predict`` goes by."""
+        return self.read(X).margin
+
+    def full_margin(self, X: Any) -> NDArray[np.float64]:
+        """Return the margins from all features."""
+        X = self._check(X)
+        return self._read(_without_stops(self.plan_), X)[0]
+
+    def read(self, X: Any) -> Reading:
+        """Return label, margin, number of features read and whether the reading stopped early, for each row."""
+        X = self._check(X)
+        margin, n_read, stopped = self._read(self.plan_, X)
+        return Reading(self.classes_[(margin > 0).view(np.int8)], margin, n_read, stopped)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Say that what ``fit`` is given beyond X and y goes to the estimator's ``fit``."""
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        estimator = Pegasos() if self.estimator is None else self.estimator
+        return MetadataRouter(owner=self).add(estimator=estimator, method_mapping=mapping)
+
+    def _check_given(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """Return rows that can be cut into parts, and labels that go with them."""
+        if as_table(X) is None:
+            X = check_array(X, accept_sparse="csr", dtype=FLOATS_AND_BYTES, ensure_all_finite=False, input_name="X")
+        if y is not None and not isinstance(self.estimator, FrozenEstimator):
+            y = column_or_1d(y, warn=True)
+            assert_all_finite(y, input_name="y")
+            check_consistent_length(X, y)
+            check_classification_targets(y)
+            if type_of_target(y) != "binary" and np.unique(y).size > 2:
+                raise ValueError(
+                    f"Only binary classification is supported. The type of the target is {type_of_target(y)}."
+                )
+        return X, y
+
+    def _fitted(self, X: Any, y: Any, rows: NDArray[np.intp], fit_params: dict[str, Any]) -> Any:
+        if y is None:
+            raise ValueError(
+                "requires y to be passed, but the target y is None: the estimator is fitted with it. Wrap a fitted one "
+                "in sklearn.frozen.FrozenEstimator to fit without y."
+            )
+        estimator = Pegasos(random_state=self.random_state) if self.estimator is None else clone(self.estimator)
+        routed = process_routing(self, "fit", **fit_params).estimator.fit
+        part = {name: _safe_indexing(value, rows) for name, value in routed.items()}
+        return estimator.fit(_safe_indexing(X, rows), _safe_indexing(y, rows), **part)
+
+    def _check_width(self, model: LinearModel, X: Any) -> None:
+        given, taught = X.shape[1], model.coef.shape[1]
+        if given != taught:
+            raise ValueError(
+                f"The model was fitted on {taught} features, but X has {given}. Pass rows of the same features."
+            )
+
+    def _planned(
+        self, model: LinearModel, X: Any, planning: NDArray[np.intp], calibration: NDArray[np.intp], seed: int
+    ) -> tuple[Plan, Certificate]:
+        n = model.coef.shape[1]
+        score = Score(model.coef[0], float(model.intercept[0]), self._costs(n))
+        calibration = calibration[:MOST_CALIBRATION_ROWS]
+        planning = planning[: min(MOST_PLANNING_ROWS, MOST_PLANNING_CELLS // n)]
+        if planning.size == 0 or calibration.size == 0:
+            raise ValueError(
+                f"{planning.size + calibration.size} rows are too few to plan on some and calibrate on others."
+            )
+        planning_rows = self._as_floats(X, planning)
+        allowed = self._allowed(calibration.size)
+        family = plan_family(score, planning_rows, self._boundary(), self.order, allowed, seed)
+        calibration_rows = self._as_floats(X, calibration)
+        if self.average_features is None:
+            return self._certified(family, score, calibration_rows)
+        return self._affordable(family, score, planning_rows, calibration_rows)
+
+    def _certified(self, family: Family, score: Score, rows: NDArray[Any]) -> tuple[Plan, Certificate]:
+        """Return the boldest plan of the family that the calibration rows allow, and what they promise."""
+        size, needed = rows.shape[0], rows_needed(self.delta, self.confidence)
+        accepted = None
+        if size >= needed:
+            accepted = certify(
+                family.settings,
+                lambda setting: _disagreements(family.plan(setting), score, rows),
+                size,
+                self.delta,
+                self.confidence,
+            )
+        if accepted is not None:
+            return self._with_certificate(family.plan(accepted[0]), score, rows, self.delta)
+        if self.when_too_few == "raise":
+            raise ValueError(
+                f"{size} calibration rows do not suffice to promise delta={self.delta} with "
+                f"confidence={self.confidence}: at least {needed} are needed, and more where labels disagree. Pass "
+                "more rows, raise delta or calibration_size, or set when_too_few='read' for a plan that reads every "
+                "feature."
+            )
+        whole = _without_stops(family.plan(family.settings[0]))
+        return whole, Certificate(self.delta, self.confidence, size, 0.0, 0.0, float(score.coef.size), score.coef.size)
+
+    def _affordable(
+        self, family: Family, score: Score, planning: NDArray[Any], calibration: NDArray[Any]
+    ) -> tuple[Plan, Certificate]:
+        """Return the safest plan that reads few enough features of the planning rows, and the delta it gives."""
+        for setting in family.settings:
+            plan = family.plan(setting)
+            if read_plan(plan, planning, None)[1].mean() <= self.average_features:
+                return self._with_certificate(plan, score, calibration, None)
+        raise ValueError(
+            f"No plan reads as few as average_features={self.average_features} features per row. Raise it."
+        )
+
+    def _with_certificate(
+        self, plan: Plan, score: Score, rows: NDArray[Any], delta: float | None
+    ) -> tuple[Plan, Certificate]:
+        size, observed = rows.shape[0], _disagreements(plan, score, rows)
+        bound = upper_bound(observed, size, self.confidence)
+        features = float(read_plan(plan, rows, None)[1].mean())
+        promised = bound if delta is None else delta
+        return plan, Certificate(promised, self.confidence, size, observed / size, bound, features, score.coef.size)
+
+    def _allowed(self, rows: int) -> float:
+        """Return the largest share of disagreement on the calibration rows that still gives the certificate."""
+        most = int(binom.ppf(1 - self.confidence, rows, self.delta)) - 1 if rows else 0
+        return max(most, 0) / max(rows, 1)
+
+    def _boundary(self) -> Boundary:
+        return Conditional() if self.boundary == "conditional" else as_boundary(self.boundary)
+
+    def _costs(self, n: int) -> NDArray[np.float64]:
+        costs = np.ones(n) if self.costs is None else np.asarray(self.costs, dtype=np.float64)
+        if costs.shape != (n,) or not (np.isfinite(costs) & (costs > 0)).all():
+            raise ValueError(f"costs must be {n} positive numbers, one per feature; got shape {costs.shape}.")
+        return costs
+
+    def _as_floats(self, X: Any, rows: NDArray[np.intp]) -> NDArray[Any]:
+        """Return some rows as an array of floats, all of them finite: what is planned on is read in full."""
+        part = check_array(_safe_indexing(X, rows), accept_sparse="csr", dtype=FLOATS_AND_BYTES, input_name="X")
+        dense = part.toarray() if hasattr(part, "toarray") else part
+        return np.ascontiguousarray(dense, dtype=np.float64 if dense.dtype == np.float64 else np.float32)
+
+    def _check(self, X: Any) -> Any:
+        if not is_plain(self, X, reset=False):
+            check_is_fitted(self)
+            if (table := as_table(X)) is not None:
+                validate_data(self, X, reset=False, skip_check_array=True)
+                return table
+        return check_rows(self, X, reset=False)
+
+    def _read(self, plan: Plan, X: Any) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
+        margin, n_read, stopped, bad = read_plan(plan, X, self.n_jobs)
+        if bad >= 0:
+            raise_not_finite(self, X, bad)
+        return margin, n_read, stopped
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+def _without_stops(plan: Plan) -> Plan:
+    return plan._replace(checkpoints=plan.checkpoints[:0])
+
+
+def _disagreements(plan: Plan, score: Score, rows: NDArray[Any]) -> int:
+    full = read_plan(_without_stops(plan), rows, None)[0] > 0
+    return int(np.sum((read_plan(plan, rows, None)[0] > 0) != full))

@@ -1,0 +1,246 @@
+"""Certified prediction: the promise, the estimator's manners, and what is refused."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+import sklearn
+from scipy.stats import binom
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from data import correlated
+from saccade import AttentiveClassifier, Budget, Conditional, CurvedSTST, Full, Pegasos, attend
+
+EVERY_X, every_y = correlated(11_000, 60, seed=0, separation=4.0)
+X, y, FRESH = EVERY_X[:6000], every_y[:6000], EVERY_X[6000:]
+MODEL = LogisticRegression(C=0.1, max_iter=500).fit(X[:2000], y[:2000])
+
+
+def disagreement(attentive, rows):
+    full = attentive.classes_[(attentive.full_margin(rows) > 0).astype(int)]
+    return float(np.mean(attentive.predict(rows) != full))
+
+
+@pytest.mark.parametrize("boundary", ["conditional", "curved", "constant", CurvedSTST(0.05, "cantelli")], ids=str)
+@pytest.mark.parametrize("order", ["greedy", "sorted", "permuted", "natural"])
+def test_a_plan_reads_less_and_keeps_its_level(boundary, order):
+    attentive = attend(MODEL, X[2000:], delta=0.05, boundary=boundary, order=order, random_state=0)
+    certificate = attentive.certificate_
+    assert certificate.upper_bound <= 0.05
+    assert certificate.n_calibration == 1200
+    assert disagreement(attentive, FRESH) <= binom.ppf(0.9999, len(FRESH), 0.05) / len(FRESH)
+    assert attentive.read(FRESH).n_read.mean() < 60
+    np.testing.assert_allclose(attentive.full_margin(FRESH), MODEL.decision_function(FRESH), rtol=1e-6, atol=1e-6)
+
+
+def test_the_conditional_plan_reads_least():
+    read = {
+        boundary: attend(
+            MODEL, X[2000:], delta=0.05, boundary=boundary, order=order, random_state=0
+        ).certificate_.features_per_row
+        for boundary, order in [("conditional", "greedy"), ("curved", "sorted"), ("constant", "sorted")]
+    }
+    assert read["conditional"] < min(read["curved"], read["constant"])
+
+
+def heavy_tailed(rng, rows):
+    return rng.standard_t(2, size=(rows, 3)) @ LOADINGS + rng.standard_t(3, size=(rows, 20))
+
+
+def skewed(rng, rows):
+    return rng.exponential(size=(rows, 3)) @ LOADINGS + rng.exponential(size=(rows, 20))
+
+
+def correlated_normal(rng, rows):
+    return rng.normal(size=(rows, 3)) @ LOADINGS + rng.normal(size=(rows, 20))
+
+
+LOADINGS = np.random.default_rng(7).normal(size=(3, 20))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("draw", [correlated_normal, heavy_tailed, skewed])
+def test_the_promise_holds_over_many_calibrations(draw):
+    """The share of calibrations whose true disagreement exceeds delta, measured on untouched rows."""
+    rng = np.random.default_rng(3)
+    first = draw(rng, 2000)
+    weights = rng.normal(size=20)
+    labels = (first @ weights - np.median(first @ weights) + rng.normal(size=2000) > 0).astype(int)
+    model = LogisticRegression(max_iter=1000).fit(first, labels)
+    delta, confidence, repetitions = 0.05, 0.9, 100
+    untouched = draw(rng, 20_000)
+    broken = 0
+    for repetition in range(repetitions):
+        attentive = attend(model, draw(rng, 1500), delta=delta, confidence=confidence, random_state=repetition)
+        broken += disagreement(attentive, untouched) > delta
+    assert broken <= binom.ppf(0.9999, repetitions, 1 - confidence)
+
+
+def test_costs_change_what_is_read():
+    costs = np.where(np.arange(60) % 2, 100.0, 1.0)
+    cheap = attend(MODEL, X[2000:], delta=0.1, costs=costs, random_state=0)
+    plain = attend(MODEL, X[2000:], delta=0.1, random_state=0)
+
+    def spent(attentive):
+        upto = np.concatenate([[0], np.cumsum(costs[attentive.plan_.order])])
+        n_read = attentive.read(X[:2000]).n_read
+        return np.where(n_read == 60, costs.sum(), upto[np.minimum(n_read, upto.size - 1)]).mean()
+
+    assert spent(cheap) < spent(plain)
+
+
+def test_average_features_gives_the_safest_plan_that_is_affordable():
+    few, many = (attend(MODEL, X[2000:], average_features=k, random_state=0) for k in (5, 15))
+    assert few.read(X[:2000]).n_read.mean() < 6
+    assert many.read(X[:2000]).n_read.mean() < 17
+    assert disagreement(many, FRESH) <= disagreement(few, FRESH)
+    assert few.certificate_.delta == few.certificate_.upper_bound
+    with pytest.raises(ValueError, match="No plan reads as few"):
+        attend(MODEL, X[2000:], average_features=0.5)
+
+
+@pytest.mark.parametrize("boundary", [Full(), "full"])
+def test_the_full_boundary_reads_everything_and_never_disagrees(boundary):
+    attentive = attend(MODEL, X[2000:], boundary=boundary)
+    assert attentive.certificate_.features_per_row == 60
+    assert disagreement(attentive, X) == 0
+
+
+def test_a_budget_is_certified_or_refused():
+    assert attend(MODEL, X, delta=0.2, boundary=Budget(40), order="sorted").certificate_.features_per_row == 40
+    with pytest.raises(ValueError, match="do not suffice"):
+        attend(MODEL, X, delta=0.001, boundary=Budget(1), order="sorted")
+
+
+def test_too_few_rows_are_an_error_that_says_how_many_or_a_full_read():
+    with pytest.raises(ValueError, match="at least 299 are needed"):
+        attend(MODEL, X[:500])
+    careful = AttentiveClassifier(FrozenEstimator(MODEL), when_too_few="read").fit(X[:500])
+    assert careful.read(X).n_read.min() == 60
+    assert careful.certificate_.features_per_row == 60
+
+
+def test_the_same_seed_gives_the_same_plan_and_another_seed_another():
+    one, same, other = (attend(MODEL, X, delta=0.05, random_state=seed) for seed in (0, 0, 1))
+    for mine, theirs in zip(one.plan_, same.plan_, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    assert one.certificate_ == same.certificate_ != other.certificate_
+
+
+@pytest.mark.parametrize("convert", [np.asfortranarray, sp.csr_array, pd.DataFrame, lambda X: X.astype(np.float32)])
+def test_storage_changes_no_label(convert):
+    attentive = attend(MODEL, X[2000:], delta=0.05, random_state=0)
+    plain, other = attentive.read(X[:500]), attentive.read(convert(X[:500]))
+    np.testing.assert_array_equal(plain.label, other.label)
+    np.testing.assert_array_equal(plain.n_read, other.n_read)
+
+
+def test_tables_are_read_by_name():
+    frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(60)])
+    model = LogisticRegression(C=0.1, max_iter=500).fit(frame[:2000], y[:2000])
+    attentive = attend(model, frame[2000:], delta=0.05, random_state=0)
+    assert list(attentive.feature_names_in_) == list(frame.columns)
+    expected = attentive.read(frame[:500])
+    for other in (pl.DataFrame(frame[:500]), pl.DataFrame(frame[:500]).to_arrow()):
+        np.testing.assert_array_equal(attentive.read(other).n_read, expected.n_read)
+        np.testing.assert_array_equal(attentive.predict(other), expected.label)
+    with pytest.raises(ValueError, match="feature names"):
+        attentive.predict(frame[:500][frame.columns[::-1]])
+
+
+def test_unread_features_may_be_anything_and_read_ones_must_be_finite():
+    attentive = attend(MODEL, X[2000:], delta=0.05, random_state=0)
+    reading, order = attentive.read(X[:100]), attentive.plan_.order
+    row = int(np.argmin(reading.n_read))
+    rows = X[:100].copy()
+    rows[row, order[-1]] = np.nan
+    np.testing.assert_array_equal(attentive.read(rows[[row]]).label, reading.label[[row]])
+    rows[row, order[0]] = np.inf
+    with pytest.raises(ValueError, match=f"at row {row}, feature"):
+        attentive.predict(rows)
+    frame = pd.DataFrame(X[:100])
+    frame.iloc[7, int(order[0])] = np.nan
+    with pytest.raises(ValueError, match="NaN at row 7"):
+        attentive.predict(frame.to_numpy())
+    with pytest.raises(ValueError, match="NaN at row 7"):
+        attentive.predict(frame)
+
+
+def test_fitting_holds_calibration_rows_back_from_the_estimator():
+    seen = []
+
+    class Spy(LogisticRegression):
+        def fit(self, X, y, sample_weight=None):
+            seen.append(X)
+            return super().fit(X, y, sample_weight)
+
+    AttentiveClassifier(Spy(max_iter=500), delta=0.05, calibration_size=0.4, random_state=0).fit(X, y)
+    assert seen[0].shape[0] == 3600
+
+
+def test_clone_pickle_pipeline_and_grid_search():
+    model = AttentiveClassifier(LogisticRegression(max_iter=500), delta=0.1, random_state=0)
+    assert clone(model).get_params()["delta"] == 0.1
+    fitted = pickle.loads(pickle.dumps(clone(model).fit(X, y)))
+    assert fitted.certificate_.delta == 0.1
+    assert make_pipeline(StandardScaler(), model).fit(X, y).score(X, y) > 0.8
+    search = GridSearchCV(model, {"estimator__C": [0.01, 1.0], "delta": [0.05, 0.1]}, cv=2).fit(X, y)
+    assert set(search.best_params_) == {"estimator__C", "delta"}
+    attended = attend(make_pipeline(StandardScaler(), LogisticRegression(max_iter=500)).fit(X, y), X, delta=0.1)
+    assert attended.score(X, y) > 0.8
+
+
+def test_sample_weights_are_routed_to_the_estimator():
+    with sklearn.config_context(enable_metadata_routing=True):
+        estimator = LogisticRegression(max_iter=500).set_fit_request(sample_weight=True)
+        model = AttentiveClassifier(estimator, delta=0.1, random_state=0)
+        even = model.fit(X, y, sample_weight=np.ones(len(y))).full_margin(X)
+        uneven = model.fit(X, y, sample_weight=np.where(y == 1, 50.0, 1.0)).full_margin(X)
+    assert uneven.mean() > even.mean() + 0.5
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"delta": 0.0}, "delta"),
+        ({"delta": 1.5}, "delta"),
+        ({"confidence": 1.0}, "confidence"),
+        ({"order": "sideways"}, "order"),
+        ({"order": "sampled"}, "more than once"),
+        ({"boundary": "wavy"}, "boundary"),
+        ({"boundary": Conditional(ridge=-1)}, "ridge"),
+        ({"costs": np.zeros(60)}, "costs"),
+        ({"costs": np.ones(3)}, "costs"),
+        ({"average_features": -1}, "average_features"),
+    ],
+)
+def test_bad_parameters_are_refused(changed, message):
+    with pytest.raises(ValueError, match=message):
+        attend(MODEL, X, **changed)
+
+
+def test_rows_of_another_width_are_refused():
+    with pytest.raises(ValueError, match="fitted on 60 features, but X has 59"):
+        attend(MODEL, X[:, :59])
+    attentive = attend(MODEL, X, delta=0.1)
+    with pytest.raises(ValueError, match="59 features"):
+        attentive.predict(X[:, :59])
+
+
+def test_the_conditional_boundary_is_not_for_learning():
+    with pytest.raises(ValueError, match="use it with attend"):
+        Pegasos(boundary=Conditional()).fit(X, y)
+
+
+@parametrize_with_checks([AttentiveClassifier(when_too_few="read", delta=0.3, confidence=0.6, random_state=0)])
+def test_scikit_learn_check(estimator, check):
+    check(estimator)

@@ -1,0 +1,64 @@
+"""Certificates: the binomial bounds, and the promise over many repetitions."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from saccade.calibration import Certificate, certify, rows_needed, upper_bound
+
+levels = st.floats(0.001, 0.5)
+confidences = st.floats(0.5, 0.999)
+
+
+@given(delta=levels, confidence=confidences)
+def test_so_many_rows_are_needed_and_not_one_fewer(delta, confidence):
+    rows = rows_needed(delta, confidence)
+    assert (1 - delta) ** rows <= (1 - confidence) * (1 + 1e-9)
+    assert (1 - delta) ** (rows - 1) > (1 - confidence) * (1 - 1e-9)
+
+
+@given(rows=st.integers(1, 2000), share=st.floats(0, 1), confidence=confidences)
+def test_the_upper_bound_is_where_the_binomial_test_turns(rows, share, confidence):
+    errors = int(share * rows)
+    bound = upper_bound(errors, rows, confidence)
+    assert bound >= errors / rows
+    if errors < rows:
+        assert binom.cdf(errors, rows, bound) == pytest.approx(1 - confidence, rel=1e-6)
+    else:
+        assert bound == 1
+
+
+def test_a_setting_is_accepted_exactly_where_its_upper_bound_is_within_the_level():
+    counts = [0, 1, 2, 9, 3, 0]
+    setting, errors = certify(range(6), counts.__getitem__, 500, 0.01, 0.95)
+    within = [upper_bound(count, 500, 0.95) <= 0.01 for count in counts]
+    assert within[: setting + 1] == [True] * (setting + 1)
+    assert not within[setting + 1]  # what lies beyond the first failure is not looked at
+    assert errors == counts[setting]
+
+
+def test_nothing_is_accepted_where_the_safest_setting_fails():
+    assert certify([0, 1], lambda setting: 50, 100, 0.01, 0.95) is None
+
+
+@pytest.mark.parametrize("delta", [0.01, 0.1])
+def test_the_promise_holds_although_disagreement_is_not_monotone(delta):
+    """Settings whose true disagreement rises, falls and rises through the level; 2,000 calibrations."""
+    rng = np.random.default_rng(0)
+    true = delta * np.array([0.2, 0.5, 0.9, 1.1, 0.8, 1.3, 2.0])
+    repetitions, rows, broken = 2000, 2000, 0
+    for _ in range(repetitions):
+        drawn = rng.binomial(rows, true)
+        accepted = certify(range(true.size), drawn.__getitem__, rows, delta, 0.95)
+        broken += accepted is not None and true[accepted[0]] > delta
+    assert broken <= binom.ppf(0.9999, repetitions, 0.05)
+
+
+def test_a_certificate_reads_as_a_sentence():
+    certificate = Certificate(0.01, 0.95, 3600, 0.007, 0.0099, 11.6, 784)
+    assert str(certificate) == (
+        "With 95 % confidence, at most 1 % of new rows get another label than the full model gives them: 0.7 % of "
+        "3,600 calibration rows did. 11.6 of 784 features were read per row."
+    )

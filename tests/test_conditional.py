@@ -1,0 +1,86 @@
+"""Predicting the full margin from a few features: against weighted least squares and brute force."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from saccade.conditional import emphasis, regress
+
+
+def problem(seed, n=8, rows=300):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, 3)) @ rng.normal(size=(3, n)) + rng.normal(size=(rows, n)) + rng.normal(size=n)
+    return X, rng.normal(size=n), rng.uniform(0.2, 1.0, rows)
+
+
+def least_squares(X, target, weight, features):
+    """Return the weighted least-squares fit of the target on some features, and the variance it leaves."""
+    design = np.column_stack([X[:, features], np.ones(len(X))]) * np.sqrt(weight)[:, None]
+    solution = np.linalg.lstsq(design, target * np.sqrt(weight), rcond=None)[0]
+    left = weight @ (X[:, features] @ solution[:-1] + solution[-1] - target) ** 2
+    return solution, left
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=st.integers(0, 10_000), size=st.integers(1, 8), given_order=st.booleans())
+def test_the_prediction_is_the_weighted_least_squares_fit(seed, size, given_order):
+    X, coef, weight = problem(seed)
+    weight = weight / weight.sum()
+    order = np.random.default_rng(seed).permutation(8) if given_order else None
+    found = regress(X, coef, weight, 8, ridge=1e-12, costs=np.ones(8), order=order)
+    if given_order:
+        np.testing.assert_array_equal(found.order, order)
+    beta, constant = found.weights(size)
+    solution, _ = least_squares(X, X @ coef, weight, found.order[:size])
+    np.testing.assert_allclose([*beta, constant], solution, rtol=1e-5, atol=1e-6)
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=st.integers(0, 10_000), costly=st.booleans())
+def test_the_next_feature_explains_most_for_its_cost(seed, costly):
+    X, coef, weight = problem(seed)
+    weight = weight / weight.sum()
+    costs = np.random.default_rng(seed).uniform(0.1, 10, 8) if costly else np.ones(8)
+    found = regress(X, coef, weight, 8, ridge=1e-12, costs=costs)
+    left = least_squares(X, X @ coef, weight, [])[1]
+    for k in range(7):
+        read = list(found.order[:k])
+        worth = {
+            j: (left - least_squares(X, X @ coef, weight, [*read, j])[1]) / costs[j] for j in set(range(8)) - set(read)
+        }
+        assert worth[found.order[k]] == pytest.approx(max(worth.values()), rel=1e-6)
+        left = least_squares(X, X @ coef, weight, [*read, found.order[k]])[1]
+
+
+def test_features_that_tell_nothing_are_never_read():
+    X, coef, weight = problem(0)
+    X[:, 2] = 5.0
+    X[:, 4] = X[:, 1]
+    found = regress(X, coef, weight / weight.sum(), 8, ridge=1e-12, costs=np.ones(8))
+    assert 2 not in found.order
+    assert found.order.size <= 7 or {1, 4} <= set(found.order)
+
+
+def test_many_features_are_handled_by_parts_with_the_same_result():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 5000)).astype(np.float32)
+    coef, weight = rng.normal(size=5000), np.full(200, 1 / 200)
+    wide = regress(X, coef, weight, 5, ridge=0.01, costs=np.ones(5000))
+    narrow = regress(
+        X[:, np.sort(wide.order)],
+        coef[np.sort(wide.order)],
+        weight,
+        5,
+        ridge=0.01,
+        costs=np.ones(5),
+        order=np.arange(5),
+    )
+    np.testing.assert_allclose(np.sort(wide.mean), np.sort(narrow.mean), rtol=1e-4, atol=1e-6)
+
+
+def test_rows_near_the_decision_count_most():
+    weight = emphasis(np.array([0.0, 1.0, -1.0, 5.0]), 0.5)
+    assert weight.sum() == pytest.approx(1)
+    assert weight[0] > weight[1] == weight[2] > weight[3]
+    np.testing.assert_allclose(emphasis(np.zeros(4), 0.5), 0.25)

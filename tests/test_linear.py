@@ -1,0 +1,88 @@
+"""Taking fitted models apart: weights that give the model's own scores from unscaled rows."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    PolynomialFeatures,
+    RobustScaler,
+    StandardScaler,
+)
+from sklearn.svm import LinearSVC
+
+from saccade import Pegasos
+from saccade.linear import linear_model
+
+X, y = make_classification(300, 8, n_informative=6, n_classes=3, random_state=0)
+X = X * np.arange(1, 9) + 3
+
+MODELS = [
+    LinearSVC(),
+    LogisticRegression(),
+    SGDClassifier(random_state=0),
+    RidgeClassifier(),
+    LinearDiscriminantAnalysis(),
+    SGDClassifier(penalty="l1", random_state=0),
+]
+SCALERS = [
+    [],
+    [StandardScaler()],
+    [StandardScaler(with_mean=False)],
+    [StandardScaler(with_std=False)],
+    [MinMaxScaler(feature_range=(-1, 2))],
+    [MaxAbsScaler()],
+    [RobustScaler()],
+    [RobustScaler(with_centering=False, with_scaling=False)],
+    [MinMaxScaler(), StandardScaler(), "passthrough"],
+]
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("scalers", SCALERS, ids=str)
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_the_weights_give_the_model_s_own_scores(model, scalers, classes):
+    rows = y < classes
+    fitted = make_pipeline(*scalers, model).fit(X[rows], y[rows])
+    found = linear_model(fitted)
+    scores = X @ found.coef.T + found.intercept
+    expected = fitted.decision_function(X)
+    np.testing.assert_allclose(scores[:, 0] if classes == 2 else scores, expected, rtol=1e-8, atol=1e-8)
+    np.testing.assert_array_equal(found.classes, fitted.classes_)
+
+
+def test_frozen_models_sparse_weights_and_our_own_learners():
+    rows = y < 2
+    sparse = SGDClassifier(random_state=0).fit(X[rows], y[rows]).sparsify()
+    assert linear_model(FrozenEstimator(sparse)).coef.shape == (1, 8)
+    ours = Pegasos(random_state=0).fit(X, y)
+    np.testing.assert_allclose(X @ linear_model(ours).coef.T + linear_model(ours).intercept, ours.full_margin(X))
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (GaussianNB().fit(X, y), "GaussianNB is not a linear classifier"),
+        (make_pipeline(Normalizer(), LogisticRegression()).fit(X, y), "does not scale each feature by itself"),
+        (make_pipeline(MinMaxScaler(clip=True), LogisticRegression()).fit(X, y), "does not scale each feature"),
+        (make_pipeline(PolynomialFeatures(), RidgeClassifier()).fit(X, y), "does not scale each feature"),
+        (3, "not an estimator"),
+    ],
+)
+def test_other_models_are_refused_with_what_is_accepted(model, message):
+    with pytest.raises(TypeError, match=message) as caught:
+        linear_model(model)
+    assert "LinearSVC" in str(caught.value)
+
+
+def test_a_model_that_was_not_fitted_is_refused():
+    with pytest.raises(NotFittedError):
+        linear_model(LinearSVC())
