@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from saccade.plan import Plan, plan_of_sums
-from saccade.readers import columns, dispatch
-from saccade.readers.dispatch import as_table, read_plan
+from saccade.readers import arrays, dispatch, tables
+from saccade.readers.dispatch import read_plan
+from saccade.readers.tables import as_table
 
 N = 12
 
@@ -70,8 +71,8 @@ def test_blocks_and_threads_change_nothing(storage, anew, monkeypatch):
     rng = np.random.default_rng(5)
     X, plan = rng.normal(size=(300, N)), random_plan(np.random.default_rng(2), anew)
     whole = read_plan(plan, stored(storage, X), None)
-    monkeypatch.setattr(columns, "BLOCK", 7)
-    monkeypatch.setattr(columns, "TABLE_BLOCK", 11)
+    monkeypatch.setattr(arrays, "BLOCK", 7)
+    monkeypatch.setattr(tables, "BLOCK", 11)
     monkeypatch.setattr(dispatch, "FEWEST_ROWS", 2)
     parts = read_plan(plan, stored(storage, X), 3)
     for one, other in zip(whole, parts, strict=True):

@@ -29,7 +29,8 @@ from saccade.linear import LinearModel, linear_model
 from saccade.orders import CODES
 from saccade.plan import Plan, Reading
 from saccade.planning import Family, Score, plan_family
-from saccade.readers.dispatch import as_table, read_plan
+from saccade.readers.dispatch import read_plan
+from saccade.readers.tables import as_table
 
 __all__ = ["AttentiveClassifier", "attend"]
 
@@ -295,7 +296,7 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """Return the safest plan that reads few enough features of the planning rows, and the delta it gives."""
         for setting in family.settings:
             plan = family.plan(setting)
-            if read_plan(plan, planning, None)[1].mean() <= self.average_features:
+            if read_plan(plan, planning)[1].mean() <= self.average_features:
                 return self._with_certificate(plan, score, calibration, None)
         raise ValueError(
             f"No plan reads as few as average_features={self.average_features} features per row. Raise it."
@@ -306,7 +307,7 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     ) -> tuple[Plan, Certificate]:
         size, observed = rows.shape[0], _disagreements(plan, score, rows)
         bound = upper_bound(observed, size, self.confidence)
-        features = float(read_plan(plan, rows, None)[1].mean())
+        features = float(read_plan(plan, rows)[1].mean())
         promised = bound if delta is None else delta
         return plan, Certificate(promised, self.confidence, size, observed / size, bound, features, score.coef.size)
 
@@ -356,5 +357,5 @@ def _without_stops(plan: Plan) -> Plan:
 
 
 def _disagreements(plan: Plan, score: Score, rows: NDArray[Any]) -> int:
-    full = read_plan(_without_stops(plan), rows, None)[0] > 0
-    return int(np.sum((read_plan(plan, rows, None)[0] > 0) != full))
+    full = read_plan(_without_stops(plan), rows)[0] > 0
+    return int(np.sum((read_plan(plan, rows)[0] > 0) != full))

@@ -10,7 +10,7 @@ from saccade.boundaries import Boundary
 from saccade.kernels.state import REST_SQUARED_WEIGHTS, TOTAL_VARIANCE, Law
 from saccade.orders import reading_order
 
-__all__ = ["Moments", "Plan", "Reading", "checkpoints", "plan_prediction"]
+__all__ = ["Moments", "Outcome", "Plan", "Reading", "checkpoints", "plan_prediction"]
 
 Reals = NDArray[np.float64]
 
@@ -33,6 +33,10 @@ class Plan(NamedTuple):
     upper: Reals
     coef: Reals  # the weights by feature, for the rows that are read in full
     offset: float  # the intercept
+
+
+# What reading rows by a plan gives: margins, features read, whether each stopped, and -1 or a row that is not finite.
+Outcome = tuple[Reals, NDArray[np.int64], NDArray[np.bool_], int]
 
 
 class Moments(NamedTuple):

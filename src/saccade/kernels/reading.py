@@ -1,13 +1,8 @@
-"""Running a prediction plan over rows: the reference for every reader is ``tests/reference.py``."""
+"""Running a plan over one row at a time: the reference for every reader is ``tests/reference.py``."""
 
 import math
 
 from saccade.kernels.compiling import inlined, kernel, loop
-from saccade.kernels.prefetching import prefetch
-
-# While one row is read, the first features of a later row are fetched.
-AHEAD = 8
-FETCHED = 16
 
 
 @loop
@@ -49,19 +44,6 @@ def read_row(x, i, plan, values, margin, n_read, stopped):
             return math.isfinite(reached)
     margin[i], n_read[i], stopped[i] = plan.offset + full_sum(x, plan.coef), plan.coef.shape[0], False
     return math.isfinite(margin[i])
-
-
-@kernel
-def read_dense(X, plan, values, margin, n_read, stopped):
-    """Read all rows of an array; return -1, or the first row whose margin is not finite."""
-    fetched = min(FETCHED, plan.checkpoints[-1]) if plan.checkpoints.shape[0] > 0 else 0
-    for i in range(X.shape[0]):
-        if i + AHEAD < X.shape[0]:
-            for p in range(fetched):
-                prefetch(X, i + AHEAD, plan.order[p])
-        if not read_row(X[i], i, plan, values, margin, n_read, stopped):
-            return i
-    return -1
 
 
 @kernel

@@ -31,7 +31,7 @@ from saccade.learners.online import OnlineLearner, UpdateRule, new_learner
 from saccade.learners.record import TrainingRecord
 from saccade.orders import CODES
 from saccade.plan import Plan, Reading
-from saccade.readers.rows import read_rows
+from saccade.readers.dispatch import read_plan
 from saccade.version import __version__
 
 __all__ = ["AttentiveLearner"]
@@ -212,7 +212,7 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
     ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
         """Read all rows, or the given ones, by each plan."""
         part = X if rows is None else as_read_only(X[rows])
-        results = self._in_threads(read_rows, [(plan, part) for plan in plans])
+        results = self._in_threads(read_plan, [(plan, part) for plan in plans])
         for *_, bad in results:
             if bad >= 0:
                 raise_not_finite(self, X, bad if rows is None else int(rows[bad]))

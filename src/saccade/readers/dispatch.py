@@ -3,63 +3,22 @@
 from itertools import pairwise
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import scipy.sparse as sp
 from joblib import Parallel, delayed, effective_n_jobs
-from numpy.typing import NDArray
 
-from saccade.plan import Plan
-from saccade.readers.columns import Outcome, read_array_by_columns, read_table
-from saccade.readers.rows import read_rows
+from saccade.plan import Outcome, Plan
+from saccade.readers.arrays import read_array, read_csr
+from saccade.readers.tables import Table, read_table
 
-__all__ = ["Table", "as_table", "read_plan"]
+__all__ = ["read_plan"]
 
 # Fewer rows than these are not worth a thread.
 FEWEST_ROWS = 20_000
 
 
-class Table:
-    """A pandas, polars or Arrow table as columns of numbers, made into arrays one by one when they are asked for."""
-
-    def __init__(self, frame: "nw.DataFrame[Any]") -> None:
-        self._frame = frame
-        self._columns: dict[int, NDArray[Any]] = {}
-        self.shape = frame.shape
-
-    def column(self, feature: int) -> NDArray[Any]:
-        """Return one column; a missing value is NaN."""
-        if feature not in self._columns:
-            series = self._frame.get_column(self._frame.columns[feature])
-            values = series.to_numpy()
-            if values.dtype.kind not in "fiub":
-                raise ValueError(
-                    f"Column {series.name!r} holds {series.dtype}, not numbers. Encode it, as the model was taught."
-                )
-            self._columns[feature] = values
-        return self._columns[feature]
-
-    def __getitem__(self, row: int) -> NDArray[Any]:
-        """Return one row."""
-        return np.array([self.column(feature)[row] for feature in range(self.shape[1])])
-
-    def rows(self, start: int, stop: int) -> "Table":
-        return Table(self._frame[start:stop])
-
-
-def as_table(X: Any) -> Table | None:
-    """Return X as a table, or None where it is none."""
-    if isinstance(X, np.ndarray) or sp.issparse(X):
-        return None
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    return Table(frame) if isinstance(frame, nw.DataFrame) else None
-
-
-def read_plan(plan: Plan, X: Any, n_jobs: int | None) -> Outcome:
-    """Read every row of an array, a CSR matrix or a Table.
-
-    Return the margins, the features read, whether each row stopped, and -1 or a row that is not finite.
-    """
+def read_plan(plan: Plan, X: Any, n_jobs: int | None = None) -> Outcome:
+    """Read every row of an array, a CSR matrix or a Table."""
     n_rows = X.shape[0]
     jobs = effective_n_jobs(n_jobs) if n_jobs is not None and n_rows >= FEWEST_ROWS else 1
     if jobs == 1:
@@ -75,7 +34,5 @@ def read_plan(plan: Plan, X: Any, n_jobs: int | None) -> Outcome:
 
 def _read(plan: Plan, X: Any) -> Outcome:
     if isinstance(X, Table):
-        return read_table(plan, X.column, X.shape[0])
-    if not sp.issparse(X) and X.shape[0] > 1 and abs(X.strides[0]) < abs(X.strides[1]):
-        return read_array_by_columns(plan, X)
-    return read_rows(plan, X)
+        return read_table(plan, X)
+    return read_csr(plan, X) if sp.issparse(X) else read_array(plan, X)

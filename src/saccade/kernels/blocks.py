@@ -1,8 +1,13 @@
-"""Running a plan over columns: a block of rows at a time, feature after feature, the undecided rows moved together."""
+"""Running a plan over a dense array: a block of rows at a time, feature after feature, undecided rows moved together.
+
+So a column is read from top to bottom where columns are contiguous; and where rows are, many rows are waited for at
+once.
+"""
 
 import math
 
 from saccade.kernels.compiling import kernel, loop
+from saccade.kernels.reading import full_sum
 
 
 @loop
@@ -44,10 +49,10 @@ def move_together(plan, k, left, rows, total, kept, values):
 
 
 @kernel
-def read_columns(X, plan, values, rows, total, kept, margin, n_read, stopped):
-    """Read all rows of an array column by column; ``values`` is (positions, block), the others (block,).
+def read_blocks(X, plan, values, rows, total, kept, margin, n_read, stopped):
+    """Read all rows of an array; ``values`` is room for (positions, block), the others for (block,).
 
-    Return -1, or the first row of the first block in which a margin is not finite.
+    Return -1, or the first row whose margin is not finite.
     """
     block = rows.shape[0]
     for start in range(0, X.shape[0], block):
@@ -74,8 +79,7 @@ def read_columns(X, plan, values, rows, total, kept, margin, n_read, stopped):
             size = left
             if size == 0:
                 break
-        if size > 0:
-            read_to_the_end(X, plan, size, rows, total, margin, n_read, stopped)
+        read_to_the_end(X, plan, size, rows, total, margin, n_read, stopped)
         for i in range(start, min(start + block, X.shape[0])):
             if not math.isfinite(margin[i]):
                 return i
@@ -84,12 +88,17 @@ def read_columns(X, plan, values, rows, total, kept, margin, n_read, stopped):
 
 @kernel
 def read_to_the_end(X, plan, size, rows, total, margin, n_read, stopped):
-    for s in range(size):
-        total[s] = plan.offset
-    for j in range(X.shape[1]):
-        column, weight = X[:, j], plan.coef[j]
+    """Give the rows that are still undecided their full margins, along whichever way the memory runs."""
+    if abs(X.strides[1]) <= abs(X.strides[0]):
         for s in range(size):
-            total[s] += weight * column[rows[s]]
+            total[s] = plan.offset + full_sum(X[rows[s]], plan.coef)
+    else:
+        for s in range(size):
+            total[s] = plan.offset
+        for j in range(X.shape[1]):
+            column, weight = X[:, j], plan.coef[j]
+            for s in range(size):
+                total[s] += weight * column[rows[s]]
     for s in range(size):
         i = rows[s]
         margin[i], n_read[i], stopped[i] = total[s], X.shape[1], False
