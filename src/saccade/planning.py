@@ -17,7 +17,10 @@ __all__ = ["Family", "Score", "plan_family"]
 Reals = NDArray[np.float64]
 
 # After how many features the predicted margin may be looked at.
-SIZES = np.array([3, 6, 10, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384])
+SIZES = np.array([2, 4, 6, 9, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256, 320, 384])
+MOST_REGRESSED = int(SIZES[-1])
+# The share of the planning rows that the regression sees; thresholds are tuned on the others.
+REGRESSED_SHARE = 0.7
 # By which power of the number of features read the thresholds may fall beyond the spread, or rise.
 TILTS = (-0.4, -0.3, -0.2, -0.1, 0.0, 0.1)
 # How clear a margin must be, in spreads, from the safest to the boldest.
@@ -55,8 +58,7 @@ def plan_family(
     if order == "greedy":
         whole = Conditional()
         found = _regression(score, X, margin, whole, "greedy", seed)
-        rest = np.setdiff1d(np.argsort(-np.abs(score.coef), kind="stable"), found.order, assume_unique=True)
-        features = np.concatenate([found.order, rest])
+        features = _with_the_rest(found.order, score, "sorted", seed)
     moments = _moments_by_side(X, margin)
 
     def plan(clearness: float) -> Plan:
@@ -86,10 +88,20 @@ def _regression(
 ) -> Regression:
     if order.startswith("sampled"):
         raise ValueError(f"order={order!r} reads features more than once: Conditional needs another, such as 'greedy'.")
-    size = min(int(SIZES[-1]), score.coef.size)
+    size = min(MOST_REGRESSED, score.coef.size)
     given = None if order == "greedy" else reading_order(order, score.coef, seed)[0][:size]
     weight = emphasis(margin, boundary.focus)
     return regress(X, score.coef, weight, size, ridge=boundary.ridge, costs=score.costs, order=given)
+
+
+@dataclass(frozen=True)
+class _Line:
+    """What one checkpoint weighs: the values from a position on, and what it adds."""
+
+    size: int
+    first: int
+    weights: Reals
+    shift: float
 
 
 def _conditional_family(
@@ -101,45 +113,78 @@ def _conditional_family(
     allowed: float,
     seed: int,
 ) -> Family:
+    """Regress on most of the rows and tune on the others: a regression that chose its features flatters itself."""
     boundary.check()
-    found = _regression(score, X, margin, boundary, order, seed)
-    sizes = SIZES[found.order.size >= SIZES]
-    if sizes.size == 0:  # nothing tells rows apart
-        empty = np.zeros(0)
-        nothing = Plan(
-            *(found.order.astype(np.uint32), sizes, sizes, empty, empty, empty, empty), score.coef, score.intercept
-        )
-        return Family(np.ones(1), lambda clearness: nothing)
-    lines = [found.weights(int(size)) for size in sizes]
-    shift = np.array([constant for _, constant in lines]) + score.intercept
-    values = X[:, found.order]
-    predicted = np.stack([values[:, : beta.size] @ beta for beta, _ in lines], axis=1) + shift
-    weight = emphasis(margin, boundary.focus)
-    spread = np.sqrt(np.maximum(weight @ (predicted - margin[:, None]) ** 2, 1e-300))
-    spent = np.cumsum(score.costs[found.order])[sizes - 1]
-    tilt, last = _tune(predicted, margin, spread, sizes, spent, float(score.costs.sum()), allowed)
+    known = round(REGRESSED_SHARE * X.shape[0])
+    found = _regression(score, X[:known], margin[:known], boundary, order, seed)
+    features = found.order
+    lines = [_Line(int(size), 0, *found.weights(int(size))) for size in SIZES[features.size >= SIZES]]
+    if score.coef.size > features.size:
+        features, more = _beyond(score, X[:known], found, order, seed)
+        lines += more
+    if not lines:  # nothing tells rows apart
+        return Family(np.array([np.inf]), lambda clearness: _plan(score, features, [], np.zeros(0)))
+    others, full = X[known:], margin[known:]
+    predicted = _predictions(lines, features, others) + score.intercept
+    spread = np.sqrt(np.maximum(emphasis(full, boundary.focus) @ (predicted - full[:, None]) ** 2, 1e-300))
+    sizes = np.array([line.size for line in lines])
+    spent = np.cumsum(score.costs[features])[sizes - 1]
+    tilt, last = _tune(predicted, full, spread, sizes, spent, float(score.costs.sum()), allowed)
     demanded = spread[:last] * (sizes[:last] / 16.0) ** tilt
-    weights = np.concatenate([beta for beta, _ in lines[:last]])
     closes = last < sizes.size
 
     def plan(clearness: float) -> Plan:
+        if np.isinf(clearness):
+            return _plan(score, features, [], np.zeros(0))
         upper = clearness * demanded
-        if closes:
-            upper = np.append(upper[:-1], 0.0)
-        stops = sizes[:last].astype(np.int64)
-        return Plan(
-            order=found.order[: stops[-1]].astype(np.uint32),
-            checkpoints=stops,
-            first=np.zeros(last, dtype=np.int64),
-            weights=weights,
-            shift=shift[:last],
-            lower=-upper,
-            upper=upper,
-            coef=score.coef,
-            offset=score.intercept,
-        )
+        return _plan(score, features, lines[:last], np.append(upper[:-1], 0.0) if closes else upper)
 
-    return Family(CLEARNESS, plan)
+    return Family(np.concatenate([[np.inf], CLEARNESS]), plan)
+
+
+def _beyond(
+    score: Score, X: NDArray[np.floating[Any]], found: Regression, order: str, seed: int
+) -> tuple[NDArray[np.intp], list[_Line]]:
+    """Return all features in reading order, and checkpoints beyond the regression: plain sums, the rest as expected."""
+    features = _with_the_rest(found.order, score, "sorted" if order == "greedy" else order, seed)
+    mean = X.mean(axis=0, dtype=np.float64)[features] * score.coef[features]
+    lines, first, size = [], 0, 3 * max(found.order.size, 1) // 2
+    while size < 0.75 * score.coef.size:
+        shift = mean[size:].sum() if first == 0 else -mean[first:size].sum()
+        lines.append(_Line(size, first, score.coef[features[first:size]], float(shift)))
+        first, size = size, 3 * size // 2
+    return features, lines
+
+
+def _with_the_rest(first: NDArray[np.intp], score: Score, order: str, seed: int) -> NDArray[np.intp]:
+    """Return these features, and then all others in their order."""
+    every = reading_order(order, score.coef, seed)[0]
+    return np.concatenate([first, every[~np.isin(every, first)]])
+
+
+def _predictions(lines: list[_Line], features: NDArray[np.intp], X: NDArray[np.floating[Any]]) -> Reals:
+    """Return the margin without its intercept as each checkpoint predicts it."""
+    predicted = np.empty((X.shape[0], len(lines)))
+    for k, line in enumerate(lines):
+        values = X[:, features[line.first : line.size]] @ line.weights + line.shift
+        predicted[:, k] = values + (predicted[:, k - 1] if line.first else 0.0)
+    return predicted
+
+
+def _plan(score: Score, features: NDArray[np.intp], lines: list[_Line], upper: Reals) -> Plan:
+    last = lines[-1].size if lines else 0
+    shift = np.array([line.shift + (0.0 if line.first else score.intercept) for line in lines])
+    return Plan(
+        order=features[:last].astype(np.uint32),
+        checkpoints=np.array([line.size for line in lines], dtype=np.int64),
+        first=np.array([line.first for line in lines], dtype=np.int64),
+        weights=np.concatenate([line.weights for line in lines]) if lines else np.zeros(0),
+        shift=shift,
+        lower=-upper,
+        upper=upper,
+        coef=score.coef,
+        offset=score.intercept,
+    )
 
 
 def _tune(

@@ -6,7 +6,7 @@ once.
 
 import math
 
-from saccade.kernels.compiling import kernel, loop
+from saccade.kernels.compiling import inlined, kernel, loop
 from saccade.kernels.reading import full_sum
 
 
@@ -16,7 +16,7 @@ def add_weighted(total, values, weight, size):
         total[s] += weight * values[s]
 
 
-@kernel
+@inlined
 def settle(plan, k, size, rows, total, kept, margin, n_read, stopped):
     """Write down the rows that checkpoint k decides; list where the others are in ``kept`` and return how many.
 
@@ -36,7 +36,7 @@ def settle(plan, k, size, rows, total, kept, margin, n_read, stopped):
     return left
 
 
-@kernel
+@inlined
 def move_together(plan, k, left, rows, total, kept, values):
     """Move what is known of the undecided rows to the front; values that no later checkpoint weighs are left behind."""
     for s in range(left):
@@ -48,9 +48,30 @@ def move_together(plan, k, left, rows, total, kept, values):
                 column[s] = column[kept[s]]
 
 
+@inlined
+def gather(column, rows, size, target):
+    """Fetch one feature of the undecided rows."""
+    for s in range(size):
+        target[s] = column[rows[s]]
+
+
+@inlined
+def check(plan, k, run, size, rows, values, total, kept, margin, n_read, stopped):
+    """Weigh what was read at checkpoint k, whose weights begin at run; return how many rows stay undecided."""
+    first, end = plan.first[k], plan.checkpoints[k]
+    for s in range(size):
+        total[s] = plan.shift[k] + (total[s] if first > 0 else 0.0)
+    for p in range(first, end):
+        add_weighted(total, values[p], plan.weights[run + p - first], size)
+    left = settle(plan, k, size, rows, total, kept, margin, n_read, stopped)
+    if left < size:
+        move_together(plan, k, left, rows, total, kept, values)
+    return left
+
+
 @kernel
-def read_blocks(X, plan, values, rows, total, kept, margin, n_read, stopped):
-    """Read all rows of an array; ``values`` is room for (positions, block), the others for (block,).
+def read_blocks(X, plan, rows, values, total, kept, margin, n_read, stopped):
+    """Read all rows of an array in the room that is given.
 
     Return -1, or the first row whose margin is not finite.
     """
@@ -62,21 +83,11 @@ def read_blocks(X, plan, values, rows, total, kept, margin, n_read, stopped):
         position = 0
         run = 0
         for k in range(plan.checkpoints.shape[0]):
-            first, end = plan.first[k], plan.checkpoints[k]
-            for p in range(position, end):
-                column, target = X[:, plan.order[p]], values[p]
-                for s in range(size):
-                    target[s] = column[rows[s]]
-            position = end
-            for s in range(size):
-                total[s] = plan.shift[k] + (total[s] if first > 0 else 0.0)
-            for p in range(first, end):
-                add_weighted(total, values[p], plan.weights[run + p - first], size)
-            run += end - first
-            left = settle(plan, k, size, rows, total, kept, margin, n_read, stopped)
-            if left < size:
-                move_together(plan, k, left, rows, total, kept, values)
-            size = left
+            for p in range(position, plan.checkpoints[k]):
+                gather(X[:, plan.order[p]], rows, size, values[p])
+            position = plan.checkpoints[k]
+            size = check(plan, k, run, size, rows, values, total, kept, margin, n_read, stopped)
+            run += position - plan.first[k]
             if size == 0:
                 break
         read_to_the_end(X, plan, size, rows, total, margin, n_read, stopped)

@@ -7,12 +7,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from saccade.kernels.blocks import check, gather
 from saccade.plan import Outcome, Plan
+from saccade.readers.room import new_room, outcome_of
 
 __all__ = ["Table", "as_table", "read_table"]
 
 # Tables are read in larger blocks than arrays, because each block costs a few calls for every column.
-BLOCK = 65_536
+BLOCK = 2**14
 
 
 class Table:
@@ -20,14 +22,15 @@ class Table:
 
     def __init__(self, frame: "nw.DataFrame[Any]") -> None:
         self._frame = frame
+        self._names = frame.columns
         self._columns: dict[int, NDArray[Any]] = {}
         self.shape = frame.shape
 
     def column(self, feature: int) -> NDArray[Any]:
         """Return one column; a missing value is NaN."""
         if feature not in self._columns:
-            series = self._frame.get_column(self._frame.columns[feature])
-            values = series.to_numpy()
+            series = self._frame.get_column(self._names[feature])
+            values = _as_array(series.to_native())
             if values.dtype.kind not in "fiub":
                 raise ValueError(
                     f"Column {series.name!r} holds {series.dtype}, not numbers. Encode it, as the model was taught."
@@ -43,6 +46,14 @@ class Table:
         return Table(self._frame[start:stop])
 
 
+def _as_array(series: Any) -> NDArray[Any]:
+    """Return a column as an array, without a copy where its memory is one piece."""
+    if getattr(series, "num_chunks", 0) == 1 and hasattr(series, "chunk"):  # Arrow copies even one chunk if asked whole
+        series = series.chunk(0)
+        return np.asarray(series.to_numpy(zero_copy_only=False))
+    return np.asarray(series.to_numpy())
+
+
 def as_table(X: Any) -> Table | None:
     """Return X as a table, or None where it is none."""
     if isinstance(X, np.ndarray) or sp.issparse(X):
@@ -53,19 +64,28 @@ def as_table(X: Any) -> Table | None:
 
 def read_table(plan: Plan, table: Table) -> Outcome:
     """Read every row of a table."""
-    n_rows = table.shape[0]
-    margin, n_read = np.empty(n_rows), np.empty(n_rows, np.int64)
-    stopped = np.ones(n_rows, np.bool_)
+    n_rows, room = table.shape[0], new_room(plan, min(BLOCK, max(table.shape[0], 1)), np.float64)
+    margin, n_read, stopped = outcome_of(n_rows)
     for start in range(0, n_rows, BLOCK):
-        rows = np.arange(start, min(start + BLOCK, n_rows))
-        _read_block(plan, table, rows, margin, n_read, stopped)
-        wrong = ~np.isfinite(margin[start : start + rows.size])
+        stop = min(start + BLOCK, n_rows)
+        size = stop - start
+        room.rows[:size] = np.arange(start, stop)
+        position = run = 0
+        for k, end in enumerate(plan.checkpoints.tolist()):
+            for p in range(position, end):
+                gather(table.column(int(plan.order[p])), room.rows, size, room.values[p])
+            size = check(plan, k, run, size, *room, margin, n_read, stopped)
+            position, run = end, run + end - int(plan.first[k])
+            if size == 0:
+                break
+        _read_to_the_end(plan, table, room.rows[:size], margin, n_read, stopped)
+        wrong = ~np.isfinite(margin[start:stop])
         if wrong.any():
             return margin, n_read, stopped, start + int(np.argmax(wrong))
     return margin, n_read, stopped, -1
 
 
-def _read_block(
+def _read_to_the_end(
     plan: Plan,
     table: Table,
     rows: NDArray[np.int64],
@@ -73,28 +93,8 @@ def _read_block(
     n_read: NDArray[np.int64],
     stopped: NDArray[np.bool_],
 ) -> None:
-    whole = slice(rows[0], rows[-1] + 1) if rows.size else slice(0, 0)
-    values: list[NDArray[np.float64]] = []
-    total = np.zeros(rows.size)
-    run = 0
-    for k, (first, end) in enumerate(zip(plan.first, plan.checkpoints, strict=False)):
-        untouched = rows.size == whole.stop - whole.start
-        for p in range(len(values), end):
-            asked = table.column(int(plan.order[p]))
-            values.append(np.asarray(asked[whole] if untouched else asked[rows], dtype=np.float64))
-        total = np.full(rows.size, plan.shift[k]) if first == 0 else total + plan.shift[k]
-        for p in range(first, end):
-            total += plan.weights[run + p - first] * values[p]
-        run += end - first
-        decided = (total >= plan.upper[k]) | (total <= plan.lower[k])
-        done = rows[decided]
-        margin[done], n_read[done] = total[decided], end
-        rows, total = rows[~decided], total[~decided]
-        if not rows.size:
-            return
-        later = k + 1 < plan.checkpoints.size and plan.first[k + 1] == 0
-        values = [value[~decided] for value in values] if later else [value[:0] for value in values]
-    total = np.full(rows.size, plan.offset)
-    for j, weight in enumerate(plan.coef):
-        total += weight * table.column(j)[rows]
-    margin[rows], n_read[rows], stopped[rows] = total, plan.coef.size, False
+    if rows.size:
+        total = np.full(rows.size, plan.offset)
+        for j, weight in enumerate(plan.coef):
+            total += weight * table.column(j)[rows]
+        margin[rows], n_read[rows], stopped[rows] = total, plan.coef.size, False
