@@ -228,6 +228,12 @@ def test_bad_parameters_are_refused(changed, message):
         attend(MODEL, X, **changed)
 
 
+def test_more_than_two_classes_are_refused_for_now():
+    three = LogisticRegression(max_iter=500).fit(X, y + (np.arange(len(y)) % 7 == 0))
+    with pytest.raises(ValueError, match="has 3 classes"):
+        attend(three, X)
+
+
 def test_rows_of_another_width_are_refused():
     with pytest.raises(ValueError, match="fitted on 60 features, but X has 59"):
         attend(MODEL, X[:, :59])

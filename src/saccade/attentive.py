@@ -182,7 +182,7 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if not isinstance(estimator, FrozenEstimator):
             estimator = self._fitted(X, y, np.sort(others), fit_params)
         model = linear_model(estimator)
-        self._check_width(model, X)
+        self._check_fits(model, X)
         seed = int(random.randint(2**31 - 1))
         plan, certificate = self._planned(model, X, others, calibration, seed)
         validate_data(self, X, skip_check_array=True)
@@ -240,7 +240,12 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         part = {name: _safe_indexing(value, rows) for name, value in routed.items()}
         return estimator.fit(_safe_indexing(X, rows), _safe_indexing(y, rows), **part)
 
-    def _check_width(self, model: LinearModel, X: Any) -> None:
+    def _check_fits(self, model: LinearModel, X: Any) -> None:
+        if model.classes.size != 2:
+            raise ValueError(
+                f"The model has {model.classes.size} classes, and only two can be read attentively so far. Attend to "
+                "each class against the rest, for example with sklearn.multiclass.OneVsRestClassifier."
+            )
         given, taught = X.shape[1], model.coef.shape[1]
         if given != taught:
             raise ValueError(
