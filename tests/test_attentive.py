@@ -19,6 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from data import correlated
 from saccade import AttentiveClassifier, Budget, Conditional, CurvedSTST, Full, Pegasos, attend
+from saccade.report.plans import plot_plan
 
 EVERY_X, every_y = correlated(11_000, 60, seed=0, separation=4.0)
 X, y, FRESH = EVERY_X[:6000], every_y[:6000], EVERY_X[6000:]
@@ -226,6 +227,28 @@ def test_sample_weights_are_routed_to_the_estimator():
 def test_bad_parameters_are_refused(changed, message):
     with pytest.raises(ValueError, match=message):
         attend(MODEL, X, **changed)
+
+
+def test_a_plan_describes_itself():
+    attentive = attend(MODEL, X[2000:], delta=0.05, random_state=0)
+    plan, said = attentive.plan_, attentive.plan_.describe(names=[f"f{j}" for j in range(60)])
+    assert len(said.splitlines()) == 1 + plan.checkpoints.size
+    assert said.splitlines()[1].startswith(f"f{plan.order[0]}, f{plan.order[1]}: after 2 features, margins up to -")
+    assert attend(MODEL, X, boundary="full").plan_.describe() == "All 60 features of every row are read."
+
+
+def test_a_plan_is_drawn_with_the_share_of_rows_that_each_feature_is_asked_of(tmp_path):
+    frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(60)])
+    model = LogisticRegression(C=0.1, max_iter=500).fit(frame[:2000], y[:2000])
+    attentive = attend(model, frame[2000:], delta=0.05, random_state=0)
+    figure = plot_plan(attentive, frame)
+    decided, asked, demanded = figure.axes
+    assert decided.lines[0].get_ydata()[-1] == 100
+    assert [label.get_text() for label in asked.get_yticklabels()] == [f"f{j}" for j in attentive.plan_.order[:20]]
+    assert asked.patches[0].get_width() == 100
+    np.testing.assert_array_equal(demanded.lines[0].get_ydata(), attentive.plan_.upper)
+    figure.savefig(tmp_path / "plan.svg")
+    assert (tmp_path / "plan.svg").stat().st_size > 1000
 
 
 def test_more_than_two_classes_are_refused_for_now():

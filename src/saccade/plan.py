@@ -1,5 +1,6 @@
 """Plain records of arrays: what a reader needs, and what it gives back."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,6 +14,9 @@ from saccade.orders import reading_order
 __all__ = ["Moments", "Outcome", "Plan", "Reading", "checkpoints", "plan_prediction"]
 
 Reals = NDArray[np.float64]
+
+# So many features of a checkpoint are named when a plan is described.
+MOST_NAMED = 8
 
 
 class Plan(NamedTuple):
@@ -33,6 +37,21 @@ class Plan(NamedTuple):
     upper: Reals
     coef: Reals  # the weights by feature, for the rows that are read in full
     offset: float  # the intercept
+
+    def describe(self, names: Sequence[str] | None = None) -> str:
+        """Say in words which features are asked for, and what decides at each checkpoint."""
+        n, stops = self.coef.size, self.checkpoints.tolist()
+        if not stops:
+            return f"All {n:,} features of every row are read."
+        lines = [f"Of {n:,} features, a row that no checkpoint decides is read to the end."]
+        for start, stop, lower, upper in zip([0, *stops], stops, self.lower, self.upper, strict=False):
+            asked = [str(feature) if names is None else str(names[feature]) for feature in self.order[start:stop]]
+            shown = ", ".join(asked[:MOST_NAMED])
+            if len(asked) > MOST_NAMED:
+                shown += f" and {len(asked) - MOST_NAMED} more"
+            decides = "every row" if lower >= upper else f"margins up to {lower:+.3g} or from {upper:+.3g}"
+            lines.append(f"{shown}: after {stop} features, {decides}")
+        return "\n".join(lines)
 
 
 # What reading rows by a plan gives: margins, features read, whether each stopped, and -1 or a row that is not finite.
