@@ -233,7 +233,8 @@ def test_a_plan_describes_itself():
     attentive = attend(MODEL, X[2000:], delta=0.05, random_state=0)
     plan, said = attentive.plan_, attentive.plan_.describe(names=[f"f{j}" for j in range(60)])
     assert len(said.splitlines()) == 1 + plan.checkpoints.size
-    assert said.splitlines()[1].startswith(f"f{plan.order[0]}, f{plan.order[1]}: after 2 features, margins up to -")
+    asked = ", ".join(f"f{feature}" for feature in plan.order[:3])
+    assert said.splitlines()[1].startswith(f"{asked}: after 3 features, margins up to -")
     assert attend(MODEL, X, boundary="full").plan_.describe() == "All 60 features of every row are read."
 
 

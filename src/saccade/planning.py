@@ -17,7 +17,7 @@ __all__ = ["Family", "Score", "plan_family"]
 Reals = NDArray[np.float64]
 
 # After how many features the predicted margin may be looked at.
-SIZES = np.array([2, 4, 6, 9, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256, 320, 384])
+SIZES = np.array([3, 6, 9, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384])
 MOST_REGRESSED = int(SIZES[-1])
 # The share of the planning rows that the regression sees; thresholds are tuned on the others.
 REGRESSED_SHARE = 0.7

@@ -21,8 +21,8 @@ import click
 @click.option("--json", "as_json", is_flag=True, help="Print every record as JSON instead of the table.")
 def reproduce(out: Path, quick: bool, seed: int, permutations: int | None, jobs: int | None, as_json: bool) -> None:
     """Run every experiment of the paper, print what holds, and write one HTML page."""
-    out = out.resolve()  # a link stays one, and the file that it names is replaced
-    check_writable(out)
+    target = out.resolve()  # a link stays one, and the file that it names is replaced
+    check_writable(target)
     try:
         import jinja2  # noqa: F401
         import matplotlib  # noqa: F401
@@ -40,7 +40,7 @@ def reproduce(out: Path, quick: bool, seed: int, permutations: int | None, jobs:
     silent = not sys.stderr.isatty()
     with click.progressbar(length=length, label="Experiments", file=sys.stderr, hidden=silent) as bar:
         found = run_all(seed, size, jobs or os.cpu_count() or 1, progress=partial(bar.update, 1))
-    write_whole(out, page.render(found))
+    write_whole(target, page.render(found))
     print(records.as_json(found) if as_json else text.render(found))
     print(f"The page: {out}", file=sys.stderr)
 

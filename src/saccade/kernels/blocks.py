@@ -7,7 +7,7 @@ once.
 import math
 
 from saccade.kernels.compiling import inlined, kernel, loop
-from saccade.kernels.reading import full_sum
+from saccade.kernels.reading import weighted_sum
 
 
 @loop
@@ -102,7 +102,7 @@ def read_to_the_end(X, plan, size, rows, total, margin, n_read, stopped):
     """Give the rows that are still undecided their full margins, along whichever way the memory runs."""
     if abs(X.strides[1]) <= abs(X.strides[0]):
         for s in range(size):
-            total[s] = plan.offset + full_sum(X[rows[s]], plan.coef)
+            total[s] = plan.offset + weighted_sum(X[rows[s]], plan.coef)
     else:
         for s in range(size):
             total[s] = plan.offset

@@ -13,14 +13,6 @@ def weighted_sum(values, weights):
     return total
 
 
-@loop
-def full_sum(x, coef):
-    total = 0.0
-    for j in range(coef.shape[0]):
-        total += coef[j] * x[j]
-    return total
-
-
 @inlined
 def read_row(x, i, plan, values, margin, n_read, stopped):
     """Read one row until the plan decides; a row that is never decided gets its full margin.
@@ -42,7 +34,7 @@ def read_row(x, i, plan, values, margin, n_read, stopped):
         if reached >= plan.upper[k] or reached <= plan.lower[k]:
             margin[i], n_read[i], stopped[i] = reached, end, True
             return math.isfinite(reached)
-    margin[i], n_read[i], stopped[i] = plan.offset + full_sum(x, plan.coef), plan.coef.shape[0], False
+    margin[i], n_read[i], stopped[i] = plan.offset + weighted_sum(x, plan.coef), plan.coef.shape[0], False
     return math.isfinite(margin[i])
 
 
