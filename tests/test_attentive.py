@@ -1,6 +1,7 @@
 """Certified prediction: the promise, the estimator's manners, and what is refused."""
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -143,6 +144,19 @@ def test_storage_changes_no_label(convert):
     plain, other = attentive.read(X[:500]), attentive.read(convert(X[:500]))
     np.testing.assert_array_equal(plain.label, other.label)
     np.testing.assert_array_equal(plain.n_read, other.n_read)
+
+
+def test_a_reading_depends_neither_on_the_other_rows_nor_on_other_threads():
+    attentive = attend(MODEL, X[2000:], delta=0.05, random_state=0)
+    whole = attentive.read(FRESH)
+    with ThreadPoolExecutor(8) as pool:
+        readings = list(pool.map(lambda _: attentive.read(FRESH), range(16)))
+    single = [attentive.read(FRESH[[row]]) for row in range(50)]
+    for name in ("label", "margin", "n_read", "stopped"):
+        expected = getattr(whole, name)
+        for reading in readings:
+            np.testing.assert_array_equal(getattr(reading, name), expected)
+        np.testing.assert_array_equal([getattr(reading, name)[0] for reading in single], expected[:50])
 
 
 def test_tables_are_read_by_name():
