@@ -27,7 +27,7 @@ from saccade.inputs import check_rows, is_plain, raise_not_finite
 from saccade.learners.pegasos import Pegasos
 from saccade.linear import LinearModel, linear_model
 from saccade.orders import CODES
-from saccade.plan import Plan, Reading
+from saccade.plan import Outcome, Plan, Reading
 from saccade.planning import Family, Score, plan_family
 from saccade.readers.dispatch import read_plan
 from saccade.readers.tables import as_table
@@ -269,22 +269,24 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         calibration_rows = self._as_floats(X, calibration)
         if self.average_features is None:
             return self._certified(family, score, calibration_rows)
-        return self._affordable(family, score, planning_rows, calibration_rows)
+        return self._affordable(family, planning_rows, calibration_rows)
 
     def _certified(self, family: Family, score: Score, rows: NDArray[Any]) -> tuple[Plan, Certificate]:
         """Return the boldest plan of the family that the calibration rows allow, and what they promise."""
         size, needed = rows.shape[0], rows_needed(self.delta, self.confidence)
+        full = _full_labels(family.plan(family.settings[0]), rows)
         accepted = None
         if size >= needed:
             accepted = certify(
                 family.settings,
-                lambda setting: _disagreements(family.plan(setting), score, rows),
+                lambda setting: _disagreements(read_plan(family.plan(setting), rows), full),
                 size,
                 self.delta,
                 self.confidence,
             )
         if accepted is not None:
-            return self._with_certificate(family.plan(accepted[0]), score, rows, self.delta)
+            plan = family.plan(accepted[0])
+            return plan, self._certificate(plan, rows, full, self.delta)
         if self.when_too_few == "raise":
             raise ValueError(
                 f"{size} calibration rows do not suffice to promise delta={self.delta} with "
@@ -296,25 +298,24 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return whole, Certificate(self.delta, self.confidence, size, 0.0, 0.0, float(score.coef.size), score.coef.size)
 
     def _affordable(
-        self, family: Family, score: Score, planning: NDArray[Any], calibration: NDArray[Any]
+        self, family: Family, planning: NDArray[Any], calibration: NDArray[Any]
     ) -> tuple[Plan, Certificate]:
         """Return the safest plan that reads few enough features of the planning rows, and the delta it gives."""
         for setting in family.settings:
             plan = family.plan(setting)
             if read_plan(plan, planning)[1].mean() <= self.average_features:
-                return self._with_certificate(plan, score, calibration, None)
+                return plan, self._certificate(plan, calibration, _full_labels(plan, calibration), None)
         raise ValueError(
             f"No plan reads as few as average_features={self.average_features} features per row. Raise it."
         )
 
-    def _with_certificate(
-        self, plan: Plan, score: Score, rows: NDArray[Any], delta: float | None
-    ) -> tuple[Plan, Certificate]:
-        size, observed = rows.shape[0], _disagreements(plan, score, rows)
+    def _certificate(self, plan: Plan, rows: NDArray[Any], full: NDArray[np.bool_], delta: float | None) -> Certificate:
+        """Return what these rows promise of a plan: the delta asked for, or the one that they give."""
+        size, outcome = rows.shape[0], read_plan(plan, rows)
+        observed, features = _disagreements(outcome, full), float(outcome[1].mean())
         bound = upper_bound(observed, size, self.confidence)
-        features = float(read_plan(plan, rows)[1].mean())
         promised = bound if delta is None else delta
-        return plan, Certificate(promised, self.confidence, size, observed / size, bound, features, score.coef.size)
+        return Certificate(promised, self.confidence, size, observed / size, bound, features, plan.coef.size)
 
     def _allowed(self, rows: int) -> float:
         """Return the largest share of disagreement on the calibration rows that still gives the certificate."""
@@ -361,6 +362,11 @@ def _without_stops(plan: Plan) -> Plan:
     return plan._replace(checkpoints=plan.checkpoints[:0])
 
 
-def _disagreements(plan: Plan, score: Score, rows: NDArray[Any]) -> int:
-    full = read_plan(_without_stops(plan), rows)[0] > 0
-    return int(np.sum((read_plan(plan, rows)[0] > 0) != full))
+def _full_labels(plan: Plan, rows: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return the full model's labels, summed as a reader sums them: not even rounding may tell the two apart."""
+    positive: NDArray[np.bool_] = read_plan(_without_stops(plan), rows)[0] > 0
+    return positive
+
+
+def _disagreements(outcome: Outcome, full: NDArray[np.bool_]) -> int:
+    return int(np.sum((outcome[0] > 0) != full))
