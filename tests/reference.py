@@ -227,14 +227,17 @@ class Learner:
 
 
 def read_row(plan, x):
-    """Read one row by a plan; return margin, features read, and whether it stopped."""
-    reached, run = 0.0, 0
+    """Read one row by a plan; return its margins, the features read, and whether it stopped."""
+    reached = np.zeros(len(plan.offset))
     for k, end in enumerate(plan.checkpoints):
-        values = [float(x[feature]) for feature in plan.order[plan.first[k] : end]]
-        weights = plan.weights[run : run + len(values)]
-        run += len(values)
-        reached = (reached if plan.first[k] else 0.0) + plan.shift[k]
-        reached += sum(weight * value for weight, value in zip(weights, values, strict=True))
-        if reached >= plan.upper[k] or reached <= plan.lower[k]:
+        values = np.array([float(x[feature]) for feature in plan.order[plan.first[k] : end]])
+        weights = plan.weights[:, plan.begins[k] : plan.begins[k] + len(values)]
+        reached = (reached if plan.first[k] else 0.0) + plan.shift[:, k] + weights @ values
+        if len(reached) == 1:
+            decided = reached[0] >= plan.upper[k] or reached[0] <= plan.lower[k]
+        else:
+            second, best = sorted(reached)[-2:]
+            decided = best - second >= plan.upper[k]
+        if decided:
             return reached, end, True
-    return plan.offset + sum(w * float(value) for w, value in zip(plan.coef, x, strict=True)), len(x), False
+    return plan.offset + plan.coef @ np.asarray(x, dtype=float), len(x), False

@@ -247,8 +247,11 @@ def test_a_plan_describes_itself():
     attentive = attend(MODEL, X[2000:], delta=0.05, random_state=0)
     plan, said = attentive.plan_, attentive.plan_.describe(names=[f"f{j}" for j in range(60)])
     assert len(said.splitlines()) == 1 + plan.checkpoints.size
-    asked = ", ".join(f"f{feature}" for feature in plan.order[:3])
-    assert said.splitlines()[1].startswith(f"{asked}: after 3 features, margins up to -")
+    for start, stop, line in zip([0, *plan.checkpoints], plan.checkpoints, said.splitlines()[1:], strict=False):
+        asked = ", ".join(f"f{feature}" for feature in plan.order[start:stop][:8])
+        assert line.startswith(asked)
+        assert f"after {stop} features, " in line
+    assert "margins up to -" in said
     assert attend(MODEL, X, boundary="full").plan_.describe() == "All 60 features of every row are read."
 
 
@@ -266,10 +269,69 @@ def test_a_plan_is_drawn_with_the_share_of_rows_that_each_feature_is_asked_of(tm
     assert (tmp_path / "plan.svg").stat().st_size > 1000
 
 
-def test_more_than_two_classes_are_refused_for_now():
-    three = LogisticRegression(max_iter=500).fit(X, y + (np.arange(len(y)) % 7 == 0))
-    with pytest.raises(ValueError, match="has 3 classes"):
-        attend(three, X)
+EVERY_SORT, every_kind = correlated(11_000, 60, seed=4, separation=6.0, classes=4)
+SORTS, KINDS, FRESH_SORTS = (
+    EVERY_SORT[:6000],
+    np.array(["ash", "elm", "fir", "oak"])[every_kind[:6000]],
+    EVERY_SORT[6000:],
+)
+OF_SEVERAL = LogisticRegression(C=0.1, max_iter=500).fit(SORTS[:2000], KINDS[:2000])
+
+
+@pytest.mark.parametrize("boundary", ["conditional", "curved", "constant", CurvedSTST(0.05, "hoeffding")], ids=str)
+@pytest.mark.parametrize("order", ["greedy", "sorted", "permuted", "natural"])
+def test_several_classes_are_read_until_the_best_leads_and_keep_their_level(boundary, order):
+    attentive = attend(OF_SEVERAL, SORTS[2000:], delta=0.05, boundary=boundary, order=order, random_state=0)
+    reading = attentive.read(FRESH_SORTS)
+    full = OF_SEVERAL.predict(FRESH_SORTS)
+    assert attentive.certificate_.upper_bound <= 0.05
+    assert np.mean(reading.label != full) <= binom.ppf(0.9999, len(full), 0.05) / len(full)
+    assert reading.n_read.mean() < 60
+    assert reading.margin.shape == (len(full), 4)
+    np.testing.assert_array_equal(reading.label, attentive.classes_[reading.margin.argmax(axis=1)])
+    margin = OF_SEVERAL.decision_function(FRESH_SORTS)
+    np.testing.assert_allclose(attentive.full_margin(FRESH_SORTS), margin, rtol=1e-6, atol=1e-6)
+
+
+def test_of_several_classes_the_conditional_plan_reads_least():
+    read = {
+        boundary: attend(
+            OF_SEVERAL, SORTS[2000:], delta=0.05, boundary=boundary, order=order, random_state=0
+        ).certificate_.features_per_row
+        for boundary, order in [("conditional", "greedy"), ("curved", "sorted"), ("constant", "sorted")]
+    }
+    assert read["conditional"] < min(read["curved"], read["constant"])
+
+
+def test_several_classes_can_have_a_budget_be_read_in_full_and_be_shown(tmp_path):
+    budget = attend(OF_SEVERAL, SORTS, delta=0.4, boundary=Budget(30), order="sorted")
+    assert set(budget.read(SORTS).n_read) == {30}
+    np.testing.assert_array_equal(attend(OF_SEVERAL, SORTS, boundary="full").predict(SORTS), OF_SEVERAL.predict(SORTS))
+    attentive = attend(OF_SEVERAL, SORTS, delta=0.1, random_state=0)
+    assert "features, a lead of" in attentive.plan_.describe()
+    plot_plan(attentive, SORTS).savefig(tmp_path / "plan.svg")
+    with pytest.raises(ValueError, match="has several"):
+        attend(OF_SEVERAL, SORTS, boundary="curved", order="sampled")
+
+
+@pytest.mark.slow
+def test_the_promise_holds_for_several_classes():
+    rng = np.random.default_rng(3)
+    centres = 2 * rng.normal(size=(3, 20))
+
+    def draw(rows):
+        return centres[rng.integers(3, size=rows)] + rng.normal(size=(rows, 3)) @ LOADINGS + rng.normal(size=(rows, 20))
+
+    first = draw(2000)
+    model = LogisticRegression(max_iter=1000).fit(
+        first, np.argmin(((first[:, None] - centres) ** 2).sum(axis=2), axis=1)
+    )
+    delta, confidence, repetitions, untouched = 0.05, 0.9, 60, draw(20_000)
+    full, broken = model.predict(untouched), 0
+    for repetition in range(repetitions):
+        attentive = attend(model, draw(1500), delta=delta, confidence=confidence, random_state=repetition)
+        broken += np.mean(attentive.predict(untouched) != full) > delta
+    assert broken <= binom.ppf(0.9999, repetitions, 1 - confidence)
 
 
 def test_rows_of_another_width_are_refused():
@@ -285,6 +347,14 @@ def test_the_conditional_boundary_is_not_for_learning():
         Pegasos(boundary=Conditional()).fit(X, y)
 
 
-@parametrize_with_checks([AttentiveClassifier(when_too_few="read", delta=0.3, confidence=0.6, random_state=0)])
+BOLD = AttentiveClassifier(when_too_few="read", delta=0.3, confidence=0.6, random_state=0)
+
+
+@parametrize_with_checks(
+    [AttentiveClassifier(when_too_few="read", random_state=0), BOLD],
+    expected_failed_checks=lambda estimator: (
+        {"check_estimators_nan_inf": "a NaN that is not read is not seen"} if estimator is BOLD else {}
+    ),
+)
 def test_scikit_learn_check(estimator, check):
     check(estimator)

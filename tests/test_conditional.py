@@ -8,6 +8,11 @@ from hypothesis import strategies as st
 from saccade.conditional import emphasis, regress
 
 
+def regress_one(X, coef, *more, **options):
+    """Regress one score."""
+    return regress(X, coef[None], *more, **options)
+
+
 def problem(seed, n=8, rows=300):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(rows, 3)) @ rng.normal(size=(3, n)) + rng.normal(size=(rows, n)) + rng.normal(size=n)
@@ -28,10 +33,10 @@ def test_the_prediction_is_the_weighted_least_squares_fit(seed, size, given_orde
     X, coef, weight = problem(seed)
     weight = weight / weight.sum()
     order = np.random.default_rng(seed).permutation(8) if given_order else None
-    found = regress(X, coef, weight, 8, ridge=1e-12, costs=np.ones(8), order=order)
+    found = regress_one(X, coef, weight, 8, ridge=1e-12, costs=np.ones(8), order=order)
     if given_order:
         np.testing.assert_array_equal(found.order, order)
-    beta, constant = found.weights(size)
+    (beta,), (constant,) = found.weights(size)
     solution, _ = least_squares(X, X @ coef, weight, found.order[:size])
     np.testing.assert_allclose([*beta, constant], solution, rtol=1e-5, atol=1e-6)
 
@@ -42,7 +47,7 @@ def test_the_next_feature_explains_most_for_its_cost(seed, costly):
     X, coef, weight = problem(seed)
     weight = weight / weight.sum()
     costs = np.random.default_rng(seed).uniform(0.1, 10, 8) if costly else np.ones(8)
-    found = regress(X, coef, weight, 8, ridge=1e-12, costs=costs)
+    found = regress_one(X, coef, weight, 8, ridge=1e-12, costs=costs)
     left = least_squares(X, X @ coef, weight, [])[1]
     for k in range(7):
         read = list(found.order[:k])
@@ -53,11 +58,26 @@ def test_the_next_feature_explains_most_for_its_cost(seed, costly):
         left = least_squares(X, X @ coef, weight, [*read, found.order[k]])[1]
 
 
+@settings(deadline=None, max_examples=20)
+@given(seed=st.integers(0, 10_000), size=st.integers(1, 8))
+def test_several_scores_are_predicted_from_the_features_that_set_them_apart(seed, size):
+    X, _, weight = problem(seed)
+    weight, coef = weight / weight.sum(), np.random.default_rng(seed).normal(size=(3, 8))
+    found = regress(X, coef, weight, 8, ridge=1e-12, costs=np.ones(8))
+    beta, constant = found.weights(size)
+    for c in range(3):
+        solution, _ = least_squares(X, X @ coef[c], weight, found.order[:size])
+        np.testing.assert_allclose([*beta[c], constant[c]], solution, rtol=1e-5, atol=1e-6)
+    apart = coef - coef.mean(axis=0)
+    first = {j: sum(least_squares(X, X @ one, weight, [j])[1] for one in apart) for j in range(8)}
+    assert first[found.order[0]] == pytest.approx(min(first.values()), rel=1e-6)
+
+
 def test_features_that_tell_nothing_are_never_read():
     X, coef, weight = problem(0)
     X[:, 2] = 5.0
     X[:, 4] = X[:, 1]
-    found = regress(X, coef, weight / weight.sum(), 8, ridge=1e-12, costs=np.ones(8))
+    found = regress_one(X, coef, weight / weight.sum(), 8, ridge=1e-12, costs=np.ones(8))
     assert 2 not in found.order
     assert found.order.size <= 7 or {1, 4} <= set(found.order)
 
@@ -66,8 +86,8 @@ def test_many_features_are_handled_by_parts_with_the_same_result():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 5000)).astype(np.float32)
     coef, weight = rng.normal(size=5000), np.full(200, 1 / 200)
-    wide = regress(X, coef, weight, 5, ridge=0.01, costs=np.ones(5000))
-    narrow = regress(
+    wide = regress_one(X, coef, weight, 5, ridge=0.01, costs=np.ones(5000))
+    narrow = regress_one(
         X[:, np.sort(wide.order)],
         coef[np.sort(wide.order)],
         weight,

@@ -28,7 +28,7 @@ def test_readings_agree_with_a_plain_loop(rows, boundary, order):
     model = Pegasos(boundary=boundary, order=order, random_state=0).fit(X, y)
     reading = model.read(X[:200])
     for i in range(200):
-        margin, n_read, stopped = read_row(model._plans[0], X[i])
+        (margin,), n_read, stopped = read_row(model._plans[0], X[i])
         assert reading.margin[i] == pytest.approx(margin, rel=1e-9, abs=1e-9)
         assert (reading.n_read[i], reading.stopped[i]) == (n_read, stopped)
         assert reading.label[i] == int(reading.margin[i] > 0)

@@ -11,7 +11,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing, check_array, check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _num_samples,
     assert_all_finite,
@@ -23,12 +23,12 @@ from sklearn.utils.validation import (
 
 from saccade.boundaries import Boundary, Conditional, as_boundary
 from saccade.calibration import Certificate, certify, rows_needed, upper_bound
-from saccade.inputs import check_rows, is_plain, raise_not_finite
+from saccade.inputs import as_read_only, check_rows, is_plain, raise_not_finite
 from saccade.learners.pegasos import Pegasos
 from saccade.linear import LinearModel, linear_model
 from saccade.orders import CODES
-from saccade.plan import Outcome, Plan, Reading
-from saccade.planning import Family, Score, plan_family
+from saccade.plan import Outcome, Plan, Reading, decided
+from saccade.planning import Family, Scores, plan_family
 from saccade.readers.dispatch import read_plan
 from saccade.readers.tables import as_table
 
@@ -200,13 +200,13 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def full_margin(self, X: Any) -> NDArray[np.float64]:
         """Return the margins from all features."""
         X = self._check(X)
-        return self._read(_without_stops(self.plan_), X)[0]
+        return _margins(self._read(self.plan_.without_stops(), X)[0])
 
     def read(self, X: Any) -> Reading:
         """Return label, margin, number of features read and whether the reading stopped early, for each row."""
         X = self._check(X)
         margin, n_read, stopped = self._read(self.plan_, X)
-        return Reading(self.classes_[(margin > 0).view(np.int8)], margin, n_read, stopped)
+        return Reading(self.classes_[decided(margin)], _margins(margin), n_read, stopped)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Say that what ``fit`` is given beyond X and y goes to the estimator's ``fit``."""
@@ -223,10 +223,6 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             assert_all_finite(y, input_name="y")
             check_consistent_length(X, y)
             check_classification_targets(y)
-            if type_of_target(y) != "binary" and np.unique(y).size > 2:
-                raise ValueError(
-                    f"Only binary classification is supported. The type of the target is {type_of_target(y)}."
-                )
         return X, y
 
     def _fitted(self, X: Any, y: Any, rows: NDArray[np.intp], fit_params: dict[str, Any]) -> Any:
@@ -241,11 +237,6 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return estimator.fit(_safe_indexing(X, rows), _safe_indexing(y, rows), **part)
 
     def _check_fits(self, model: LinearModel, X: Any) -> None:
-        if model.classes.size != 2:
-            raise ValueError(
-                f"The model has {model.classes.size} classes, and only two can be read attentively so far. Attend to "
-                "each class against the rest, for example with sklearn.multiclass.OneVsRestClassifier."
-            )
         given, taught = X.shape[1], model.coef.shape[1]
         if given != taught:
             raise ValueError(
@@ -256,7 +247,7 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self, model: LinearModel, X: Any, planning: NDArray[np.intp], calibration: NDArray[np.intp], seed: int
     ) -> tuple[Plan, Certificate]:
         n = model.coef.shape[1]
-        score = Score(model.coef[0], float(model.intercept[0]), self._costs(n))
+        scores = Scores(model.coef, model.intercept, self._costs(n), looking=self.costs is None)
         calibration = calibration[:MOST_CALIBRATION_ROWS]
         planning = planning[: min(MOST_PLANNING_ROWS, MOST_PLANNING_CELLS // n)]
         if planning.size == 0 or calibration.size == 0:
@@ -265,13 +256,13 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
         planning_rows = self._as_floats(X, planning)
         allowed = self._allowed(calibration.size)
-        family = plan_family(score, planning_rows, self._boundary(), self.order, allowed, seed)
+        family = plan_family(scores, planning_rows, self._boundary(), self.order, allowed, seed)
         calibration_rows = self._as_floats(X, calibration)
         if self.average_features is None:
-            return self._certified(family, score, calibration_rows)
+            return self._certified(family, calibration_rows)
         return self._affordable(family, planning_rows, calibration_rows)
 
-    def _certified(self, family: Family, score: Score, rows: NDArray[Any]) -> tuple[Plan, Certificate]:
+    def _certified(self, family: Family, rows: NDArray[Any]) -> tuple[Plan, Certificate]:
         """Return the boldest plan of the family that the calibration rows allow, and what they promise."""
         size, needed = rows.shape[0], rows_needed(self.delta, self.confidence)
         full = _full_labels(family.plan(family.settings[0]), rows)
@@ -294,8 +285,9 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 "more rows, raise delta or calibration_size, or set when_too_few='read' for a plan that reads every "
                 "feature."
             )
-        whole = _without_stops(family.plan(family.settings[0]))
-        return whole, Certificate(self.delta, self.confidence, size, 0.0, 0.0, float(score.coef.size), score.coef.size)
+        whole = family.plan(family.settings[0]).without_stops()
+        n = whole.n_features
+        return whole, Certificate(self.delta, self.confidence, size, 0.0, 0.0, float(n), n)
 
     def _affordable(
         self, family: Family, planning: NDArray[Any], calibration: NDArray[Any]
@@ -309,13 +301,13 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             f"No plan reads as few as average_features={self.average_features} features per row. Raise it."
         )
 
-    def _certificate(self, plan: Plan, rows: NDArray[Any], full: NDArray[np.bool_], delta: float | None) -> Certificate:
+    def _certificate(self, plan: Plan, rows: NDArray[Any], full: NDArray[np.intp], delta: float | None) -> Certificate:
         """Return what these rows promise of a plan: the delta asked for, or the one that they give."""
         size, outcome = rows.shape[0], read_plan(plan, rows)
         observed, features = _disagreements(outcome, full), float(outcome[1].mean())
         bound = upper_bound(observed, size, self.confidence)
         promised = bound if delta is None else delta
-        return Certificate(promised, self.confidence, size, observed / size, bound, features, plan.coef.size)
+        return Certificate(promised, self.confidence, size, observed / size, bound, features, plan.n_features)
 
     def _allowed(self, rows: int) -> float:
         """Return the largest share of disagreement on the calibration rows that still gives the certificate."""
@@ -342,7 +334,10 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             check_is_fitted(self)
             if (table := as_table(X)) is not None:
                 validate_data(self, X, reset=False, skip_check_array=True)
-                return table
+                X = table.one_array()
+                if X is None or X.dtype not in FLOATS_AND_BYTES:
+                    return table
+                return as_read_only(X)
         return check_rows(self, X, reset=False)
 
     def _read(self, plan: Plan, X: Any) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
@@ -354,19 +349,18 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.classifier_tags.multi_class = False
         return tags
 
 
-def _without_stops(plan: Plan) -> Plan:
-    return plan._replace(checkpoints=plan.checkpoints[:0])
+def _margins(margin: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return margins as scikit-learn gives them: one per row for two classes, else one per row and class."""
+    return margin[:, 0] if margin.shape[1] == 1 else margin
 
 
-def _full_labels(plan: Plan, rows: NDArray[Any]) -> NDArray[np.bool_]:
+def _full_labels(plan: Plan, rows: NDArray[Any]) -> NDArray[np.intp]:
     """Return the full model's labels, summed as a reader sums them: not even rounding may tell the two apart."""
-    positive: NDArray[np.bool_] = read_plan(_without_stops(plan), rows)[0] > 0
-    return positive
+    return decided(read_plan(plan.without_stops(), rows)[0])
 
 
-def _disagreements(outcome: Outcome, full: NDArray[np.bool_]) -> int:
-    return int(np.sum((outcome[0] > 0) != full))
+def _disagreements(outcome: Outcome, full: NDArray[np.intp]) -> int:
+    return int(np.sum(decided(outcome[0]) != full))

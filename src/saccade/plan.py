@@ -11,7 +11,7 @@ from saccade.boundaries import Boundary
 from saccade.kernels.state import REST_SQUARED_WEIGHTS, TOTAL_VARIANCE, Law
 from saccade.orders import reading_order
 
-__all__ = ["Moments", "Outcome", "Plan", "Reading", "checkpoints", "plan_prediction"]
+__all__ = ["Moments", "Outcome", "Plan", "Reading", "checkpoints", "decided", "plan_of_sums", "plan_prediction"]
 
 Reals = NDArray[np.float64]
 
@@ -20,27 +20,37 @@ MOST_NAMED = 8
 
 
 class Plan(NamedTuple):
-    """Everything that a reader needs to predict with one linear score, as plain arrays.
+    """Everything that a reader needs to predict with linear scores, as plain arrays: one score, or one per class.
 
     A row is read in order; at checkpoint k ``checkpoints[k]`` features have been read. The values from position
-    ``first[k]`` on are weighted and summed: with ``first[k] == 0`` the sum begins anew, else it goes on from the last
-    checkpoint's. ``shift[k]`` is added, and the row is decided if the sum is at least ``upper[k]`` or at most
-    ``lower[k]``. A row that is never decided gets its full margin.
+    ``first[k]`` on are weighted and summed: with ``first[k] == 0`` the sums begin anew, else they go on from the last
+    checkpoint's. ``shift[:, k]`` is added. One score decides the row if it is at least ``upper[k]`` or at most
+    ``lower[k]``; several do if the best leads the second best by ``upper[k]``. A row that is never decided gets its
+    full margins.
     """
 
     order: NDArray[np.uint32]  # the feature at each position
     checkpoints: NDArray[np.int64]
     first: NDArray[np.int64]
-    weights: Reals  # of the first checkpoint's values, then of the second's, and so on
-    shift: Reals
+    begins: NDArray[np.int64]  # where each checkpoint's weights begin
+    weights: Reals  # (scores, ...) of the first checkpoint's values, then of the second's, and so on
+    shift: Reals  # (scores, checkpoints)
     lower: Reals
     upper: Reals
-    coef: Reals  # the weights by feature, for the rows that are read in full
-    offset: float  # the intercept
+    coef: Reals  # (scores, n_features) the weights by feature, for the rows that are read in full
+    offset: Reals  # (scores,) the intercepts
+
+    @property
+    def n_features(self) -> int:
+        return int(self.coef.shape[1])
+
+    def without_stops(self) -> "Plan":
+        """Return the plan that reads every feature of every row."""
+        return self._replace(checkpoints=self.checkpoints[:0])
 
     def describe(self, names: Sequence[str] | None = None) -> str:
         """Say in words which features are asked for, and what decides at each checkpoint."""
-        n, stops = self.coef.size, self.checkpoints.tolist()
+        n, stops = self.n_features, self.checkpoints.tolist()
         if not stops:
             return f"All {n:,} features of every row are read."
         lines = [f"Of {n:,} features, a row that no checkpoint decides is read to the end."]
@@ -49,13 +59,25 @@ class Plan(NamedTuple):
             shown = ", ".join(asked[:MOST_NAMED])
             if len(asked) > MOST_NAMED:
                 shown += f" and {len(asked) - MOST_NAMED} more"
-            decides = "every row" if lower >= upper else f"margins up to {lower:+.3g} or from {upper:+.3g}"
+            if lower >= upper:
+                decides = "every row"
+            elif self.coef.shape[0] > 1:
+                decides = f"a lead of {upper:.3g}"
+            else:
+                decides = f"margins up to {lower:+.3g} or from {upper:+.3g}"
             lines.append(f"{shown}: after {stop} features, {decides}")
         return "\n".join(lines)
 
 
-# What reading rows by a plan gives: margins, features read, whether each stopped, and -1 or a row that is not finite.
+# What reading rows by a plan gives: margins (rows, scores), features read, whether each stopped, and the first row that
+# is not finite or -1.
 Outcome = tuple[Reals, NDArray[np.int64], NDArray[np.bool_], int]
+
+
+def decided(margin: Reals) -> NDArray[np.intp]:
+    """Return the class that each row's scores (rows, scores) speak for: the sign of one, or the best of several."""
+    codes: NDArray[np.intp] = (margin[:, 0] > 0).view(np.int8) if margin.shape[1] == 1 else np.argmax(margin, axis=1)
+    return codes
 
 
 class Moments(NamedTuple):
@@ -145,9 +167,20 @@ def plan_of_sums(
 ) -> Plan:
     """Return a plan whose checkpoints look at the plain partial sum, as all of the paper's do."""
     first = np.concatenate([[0], stops[:-1]]).astype(np.int64)[: stops.size]
-    shift = np.zeros(stops.size)
-    shift[:1] = offset
-    return Plan(features.astype(np.uint32), stops, first, weights, shift, lower, upper, coef, offset)
+    shift = np.zeros((1, stops.size))
+    shift[:, :1] = offset
+    return Plan(
+        features.astype(np.uint32),
+        stops,
+        first,
+        first,
+        weights[None],
+        shift,
+        lower,
+        upper,
+        coef[None],
+        np.array([offset]),
+    )
 
 
 def _demand(

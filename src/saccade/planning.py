@@ -1,4 +1,4 @@
-"""From a linear score and some rows to a family of plans, from the safest to the boldest. No label is needed."""
+"""From linear scores and some rows to a family of plans, from the safest to the boldest. No label is needed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,33 +9,41 @@ from numpy.typing import NDArray
 
 from saccade.boundaries import Boundary, Conditional
 from saccade.conditional import Regression, emphasis, regress
+from saccade.kernels.state import REST_SQUARED_WEIGHTS, TOTAL_VARIANCE
 from saccade.orders import reading_order
-from saccade.plan import Moments, Plan, plan_prediction
+from saccade.plan import Moments, Plan, checkpoints, decided, plan_prediction
+from saccade.tuning import CLEARNESS, Trial, tune
 
-__all__ = ["Family", "Score", "plan_family"]
+__all__ = ["Family", "Scores", "plan_family"]
 
 Reals = NDArray[np.float64]
 
 # After how many features the predicted margin may be looked at.
-SIZES = np.array([3, 6, 9, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384])
+SIZES = np.array([1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 20, 24, 32, 40, 48, 64, 96, 128, 192, 256, 384])
 MOST_REGRESSED = int(SIZES[-1])
 # The share of the planning rows that the regression sees; thresholds are tuned on the others.
 REGRESSED_SHARE = 0.7
-# By which power of the number of features read the thresholds may fall beyond the spread, or rise.
-TILTS = (-0.4, -0.3, -0.2, -0.1, 0.0, 0.1)
-# How clear a margin must be, in spreads, from the safest to the boldest.
-CLEARNESS = np.geomspace(8.0, 0.25, 120)
-# A plan may decide every row at its last checkpoint where this uses at most this share of the errors allowed.
-CLOSING = 0.1
+# What it costs to look at a row, and to weigh one value, where reading a feature costs 1: roughly as measured, in time.
+LOOKING, WEIGHING = 0.8, 0.05
 
 
 @dataclass(frozen=True)
-class Score:
-    """A linear score, and what each of its features costs."""
+class Scores:
+    """Linear scores, one or one per class, and what each of their features costs."""
 
-    coef: Reals
-    intercept: float
+    coef: Reals  # (scores, n_features)
+    intercept: Reals  # (scores,)
     costs: Reals
+    looking: bool  # whether looking at what was read costs anything, too
+
+    @property
+    def magnitude(self) -> Reals:
+        """Return how much each feature weighs in the decision, for the orders that go by it."""
+        if self.coef.shape[0] == 1:
+            weight: Reals = self.coef[0]
+            return weight
+        apart: Reals = np.sqrt(((self.coef - self.coef.mean(axis=0)) ** 2).sum(axis=0))
+        return apart
 
 
 @dataclass(frozen=True)
@@ -47,27 +55,32 @@ class Family:
 
 
 def plan_family(
-    score: Score, X: NDArray[np.floating[Any]], boundary: Boundary, order: str, allowed: float, seed: int
+    scores: Scores, X: NDArray[np.floating[Any]], boundary: Boundary, order: str, allowed: float, seed: int
 ) -> Family:
     """Plan on rows; ``allowed`` is the share of disagreement that the plans are tuned for."""
-    margin = X @ score.coef + score.intercept
+    full = X @ scores.coef.T + scores.intercept
+    if scores.coef.shape[0] > 1 and order.startswith("sampled"):
+        raise ValueError(f"order={order!r} draws by one score's weights, and the model has several. Choose another.")
     if isinstance(boundary, Conditional):
-        return _conditional_family(score, X, margin, boundary, order, allowed, seed)
+        return _conditional_family(scores, X, full, boundary, order, allowed, seed)
     boundary.law(0.0)
     features = None
     if order == "greedy":
-        whole = Conditional()
-        found = _regression(score, X, margin, whole, "greedy", seed)
-        features = _with_the_rest(found.order, score, "sorted", seed)
-    moments = _moments_by_side(X, margin)
+        found = _regression(scores, X, full, Conditional(), "greedy", seed)
+        features = _with_the_rest(found.order, scores, "sorted", seed)
+    # The paper's own threshold has clearness 1; a boundary without a level has one plan only.
+    settings = CLEARNESS if boundary.law(0.0) is not None else np.ones(1)
+    if scores.coef.shape[0] > 1:
+        order_of_all = _with_the_rest(np.arange(0), scores, order, seed) if features is None else features
+        return Family(settings, _plans_of_sums(scores, X, boundary, order_of_all))
+    moments, (score,), (intercept,) = _moments_by_side(X, full[:, 0]), scores.coef, scores.intercept
+    name = "natural" if order == "greedy" else order
 
     def plan(clearness: float) -> Plan:
         factors = np.full(2, clearness)
-        name = "natural" if order == "greedy" else order
-        return plan_prediction(score.coef, score.intercept, boundary, name, moments, factors, seed, features=features)
+        return plan_prediction(score, intercept, boundary, name, moments, factors, seed, features=features)
 
-    # The paper's own threshold has clearness 1; a boundary without a level has one plan only.
-    return Family(CLEARNESS if boundary.law(0.0) is not None else np.ones(1), plan)
+    return Family(settings, plan)
 
 
 def _moments_by_side(X: NDArray[np.floating[Any]], margin: Reals) -> Moments:
@@ -84,30 +97,39 @@ def _moments_by_side(X: NDArray[np.floating[Any]], margin: Reals) -> Moments:
 
 
 def _regression(
-    score: Score, X: NDArray[np.floating[Any]], margin: Reals, boundary: Conditional, order: str, seed: int
+    scores: Scores, X: NDArray[np.floating[Any]], full: Reals, boundary: Conditional, order: str, seed: int
 ) -> Regression:
     if order.startswith("sampled"):
         raise ValueError(f"order={order!r} reads features more than once: Conditional needs another, such as 'greedy'.")
-    size = min(MOST_REGRESSED, score.coef.size)
-    given = None if order == "greedy" else reading_order(order, score.coef, seed)[0][:size]
-    weight = emphasis(margin, boundary.focus)
-    return regress(X, score.coef, weight, size, ridge=boundary.ridge, costs=score.costs, order=given)
+    size = min(MOST_REGRESSED, scores.coef.shape[1])
+    given = None if order == "greedy" else reading_order(order, scores.magnitude, seed)[0][:size]
+    weight = emphasis(_lead(full), boundary.focus)
+    return regress(X, scores.coef, weight, size, ridge=boundary.ridge, costs=scores.costs, order=given)
+
+
+def _lead(margin: Reals) -> Reals:
+    """Return how far each row (rows, scores) is from the decision: the one margin, or the gap between the two best."""
+    if margin.shape[1] == 1:
+        return np.abs(margin[:, 0])
+    best: Reals = np.partition(margin, -2, axis=1)[:, -2:]
+    gap: Reals = best[:, 1] - best[:, 0]
+    return gap
 
 
 @dataclass(frozen=True)
 class _Line:
-    """What one checkpoint weighs: the values from a position on, and what it adds."""
+    """What one checkpoint weighs: the values from a position on, and what it adds, for each score."""
 
     size: int
     first: int
-    weights: Reals
-    shift: float
+    weights: Reals  # (scores, size - first)
+    shift: Reals  # (scores,)
 
 
 def _conditional_family(
-    score: Score,
+    scores: Scores,
     X: NDArray[np.floating[Any]],
-    margin: Reals,
+    full: Reals,
     boundary: Conditional,
     order: str,
     allowed: float,
@@ -116,106 +138,128 @@ def _conditional_family(
     """Regress on most of the rows and tune on the others: a regression that chose its features flatters itself."""
     boundary.check()
     known = round(REGRESSED_SHARE * X.shape[0])
-    found = _regression(score, X[:known], margin[:known], boundary, order, seed)
+    found = _regression(scores, X[:known], full[:known], boundary, order, seed)
     features = found.order
     lines = [_Line(int(size), 0, *found.weights(int(size))) for size in SIZES[features.size >= SIZES]]
-    if score.coef.size > features.size:
-        features, more = _beyond(score, X[:known], found, order, seed)
-        lines += more
+    if scores.coef.shape[1] > features.size:
+        features = _with_the_rest(features, scores, "sorted" if order == "greedy" else order, seed)
+        lines += _beyond(scores, X[:known], features, found.order.size)
     if not lines:  # nothing tells rows apart
-        return Family(np.array([np.inf]), lambda clearness: _plan(score, features, [], np.zeros(0)))
-    others, full = X[known:], margin[known:]
-    predicted = _predictions(lines, features, others) + score.intercept
-    spread = np.sqrt(np.maximum(emphasis(full, boundary.focus) @ (predicted - full[:, None]) ** 2, 1e-300))
-    sizes = np.array([line.size for line in lines])
-    spent = np.cumsum(score.costs[features])[sizes - 1]
-    tilt, last = _tune(predicted, full, spread, sizes, spent, float(score.costs.sum()), allowed)
-    demanded = spread[:last] * (sizes[:last] / 16.0) ** tilt
-    closes = last < sizes.size
+        return Family(np.array([np.inf]), lambda clearness: _plan(scores, features, [], np.zeros(0)))
+    trial = _trial(scores, lines, features, X[known:], full[known:], boundary.focus)
+    choice = tune(trial, allowed)
+    chosen = [lines[k] for k in choice.checkpoints]
+    demanded = trial.demanded(choice.tilt)[choice.checkpoints]
 
     def plan(clearness: float) -> Plan:
         if np.isinf(clearness):
-            return _plan(score, features, [], np.zeros(0))
+            return _plan(scores, features, [], np.zeros(0))
         upper = clearness * demanded
-        return _plan(score, features, lines[:last], np.append(upper[:-1], 0.0) if closes else upper)
+        return _plan(scores, features, chosen, np.append(upper[:-1], 0.0) if choice.closes else upper)
 
     return Family(np.concatenate([[np.inf], CLEARNESS]), plan)
 
 
-def _beyond(
-    score: Score, X: NDArray[np.floating[Any]], found: Regression, order: str, seed: int
-) -> tuple[NDArray[np.intp], list[_Line]]:
-    """Return all features in reading order, and checkpoints beyond the regression: plain sums, the rest as expected."""
-    features = _with_the_rest(found.order, score, "sorted" if order == "greedy" else order, seed)
-    mean = X.mean(axis=0, dtype=np.float64)[features] * score.coef[features]
-    lines, first, size = [], 0, 3 * max(found.order.size, 1) // 2
-    while size < 0.75 * score.coef.size:
-        shift = mean[size:].sum() if first == 0 else -mean[first:size].sum()
-        lines.append(_Line(size, first, score.coef[features[first:size]], float(shift)))
-        first, size = size, 3 * size // 2
-    return features, lines
+def _beyond(scores: Scores, X: NDArray[np.floating[Any]], features: NDArray[np.intp], regressed: int) -> list[_Line]:
+    """Return checkpoints beyond the regression: plain sums, and for the rest what is expected."""
+    sizes, size = [], 3 * max(regressed, 1) // 2
+    while size < 0.75 * features.size:
+        sizes.append(size)
+        size = 3 * size // 2
+    coef = scores.coef[:, features]
+    return _plain_sums(coef, coef * X.mean(axis=0, dtype=np.float64)[features], sizes)
 
 
-def _with_the_rest(first: NDArray[np.intp], score: Score, order: str, seed: int) -> NDArray[np.intp]:
+def _plain_sums(coef: Reals, expected: Reals, sizes: list[int]) -> list[_Line]:
+    """Return checkpoints that sum what was read and add what is expected of the rest; arrays in reading order."""
+    lines, first = [], 0
+    for size in sizes:
+        shift = expected[:, size:].sum(axis=1) if first == 0 else -expected[:, first:size].sum(axis=1)
+        lines.append(_Line(size, first, coef[:, first:size], shift))
+        first = size
+    return lines
+
+
+def _with_the_rest(first: NDArray[np.intp], scores: Scores, order: str, seed: int) -> NDArray[np.intp]:
     """Return these features, and then all others in their order."""
-    every = reading_order(order, score.coef, seed)[0]
+    every = reading_order(order, scores.magnitude, seed)[0]
     return np.concatenate([first, every[~np.isin(every, first)]])
 
 
-def _predictions(lines: list[_Line], features: NDArray[np.intp], X: NDArray[np.floating[Any]]) -> Reals:
-    """Return the margin without its intercept as each checkpoint predicts it."""
-    predicted = np.empty((X.shape[0], len(lines)))
+def _trial(
+    scores: Scores,
+    lines: list[_Line],
+    features: NDArray[np.intp],
+    X: NDArray[np.floating[Any]],
+    full: Reals,
+    focus: float,
+) -> Trial:
+    """Look at rows at every checkpoint, and at how far off each prediction is of what it decides by."""
+    labels, rows, count = decided(full), np.arange(X.shape[0]), len(lines)
+    clear, off = np.empty((rows.size, count)), np.empty((rows.size, count))
+    wrong = np.empty((rows.size, count), dtype=bool)
+    predicted = np.zeros_like(full)
     for k, line in enumerate(lines):
-        values = X[:, features[line.first : line.size]] @ line.weights + line.shift
-        predicted[:, k] = values + (predicted[:, k - 1] if line.first else 0.0)
-    return predicted
+        before = predicted if line.first else scores.intercept
+        predicted = before + X[:, features[line.first : line.size]] @ line.weights.T + line.shift
+        said = decided(predicted)
+        clear[:, k], wrong[:, k] = _lead(predicted), said != labels
+        if full.shape[1] == 1:
+            off[:, k] = predicted[:, 0] - full[:, 0]
+        else:
+            best, second = np.argsort(predicted, axis=1)[:, [-1, -2]].T
+            off[:, k] = clear[:, k] - (full[rows, best] - full[rows, second])
+    sizes = np.array([line.size for line in lines])
+    weighed = np.array([line.size - line.first for line in lines])
+    return Trial(
+        clear=clear,
+        wrong=wrong,
+        spread=np.sqrt(np.maximum(emphasis(_lead(full), focus) @ off**2, 1e-300)),
+        sizes=sizes,
+        spent=np.cumsum(scores.costs[features])[sizes - 1],
+        checking=scores.looking * (LOOKING + WEIGHING * weighed * scores.intercept.size),
+        everything=float(scores.costs.sum()),
+        carries_on=np.array([line.first > 0 for line in lines]),
+    )
 
 
-def _plan(score: Score, features: NDArray[np.intp], lines: list[_Line], upper: Reals) -> Plan:
+def _plan(scores: Scores, features: NDArray[np.intp], lines: list[_Line], upper: Reals) -> Plan:
     last = lines[-1].size if lines else 0
-    shift = np.array([line.shift + (0.0 if line.first else score.intercept) for line in lines])
+    shift = [line.shift + (0.0 if line.first else scores.intercept) for line in lines]
+    weighed = np.array([0, *(line.size - line.first for line in lines)], dtype=np.int64)
+    none = np.zeros((scores.intercept.size, 0))
     return Plan(
         order=features[:last].astype(np.uint32),
         checkpoints=np.array([line.size for line in lines], dtype=np.int64),
         first=np.array([line.first for line in lines], dtype=np.int64),
-        weights=np.concatenate([line.weights for line in lines]) if lines else np.zeros(0),
-        shift=shift,
+        begins=np.cumsum(weighed)[: len(lines)],
+        weights=np.concatenate([none, *(line.weights for line in lines)], axis=1),
+        shift=np.stack(shift, axis=1) if lines else none,
         lower=-upper,
         upper=upper,
-        coef=score.coef,
-        offset=score.intercept,
+        coef=scores.coef,
+        offset=scores.intercept,
     )
 
 
-def _tune(
-    predicted: Reals,
-    margin: Reals,
-    spread: Reals,
-    sizes: NDArray[np.int64],
-    spent: Reals,
-    everything: float,
-    allowed: float,
-) -> tuple[float, int]:
-    """Choose the tilt of the thresholds and the last checkpoint for the least expected cost at the errors allowed.
+def _plans_of_sums(
+    scores: Scores, X: NDArray[np.floating[Any]], boundary: Boundary, features: NDArray[np.intp]
+) -> Callable[[float], Plan]:
+    """Return plans by one of the paper's boundaries for several scores: plain sums, and a lead that they demand.
 
-    A last checkpoint before the end decides every row that reaches it.
+    The variance of a lead is taken as twice the largest variance of a score freed of the scores' mean. What is expected
+    of the unread features is always added: without it one score may lead only because its features come first.
     """
-    wrong = (predicted > 0) != (margin > 0)[:, None]
-    rows = np.arange(margin.size)
-    best = (everything, 0.0, sizes.size)
-    lasts = [k + 1 for k in range(sizes.size - 1) if sizes[k] >= 16 and wrong[:, k].mean() <= CLOSING * allowed]
-    for tilt in TILTS:
-        clear = np.maximum.accumulate(np.abs(predicted) / (spread * (sizes / 16.0) ** tilt), axis=1)
-        for last in [*lasts, sizes.size]:
-            for clearness in CLEARNESS[::3]:
-                stop = (clear[:, :last] < clearness).sum(axis=1)
-                undecided = stop == last
-                at = np.minimum(stop, last - 1)
-                errors, cost = wrong[rows, at], spent[at]
-                if last == sizes.size:
-                    errors, cost = errors & ~undecided, np.where(undecided, everything, cost)
-                if errors.mean() > allowed:
-                    break
-                if cost.mean() < best[0]:
-                    best = (float(cost.mean()), tilt, last)
-    return best[1], best[2]
+    n, law, limit = features.size, boundary.law(0.0), boundary.limit(features.size)
+    coef = scores.coef[:, features]
+    if law is None:
+        lines = _plain_sums(coef, np.zeros_like(coef), [limit] if limit < n else [])
+        return lambda clearness: _plan(scores, features, lines, np.zeros(len(lines)))
+    stops = checkpoints(n)
+    dispersion = np.ones(n) if law.spread == REST_SQUARED_WEIGHTS else X.var(axis=0, dtype=np.float64)[features]
+    variance = np.cumsum((coef - coef.mean(axis=0)) ** 2 * dispersion, axis=1)
+    left = variance[:, -1:] - (0.0 if law.spread == TOTAL_VARIANCE else 1.0) * variance[:, stops - 1]
+    cushion = law.slope * np.sqrt(law.shift + 2 * np.maximum(left, 0).max(axis=0)) - law.minus
+    expected = coef * X.mean(axis=0, dtype=np.float64)[features]
+    lines = _plain_sums(coef, expected, stops.tolist())
+    return lambda clearness: _plan(scores, features, lines, np.maximum(clearness * cushion, 0))

@@ -45,7 +45,7 @@ def watch(pair: Pair, seed: int) -> Attention:
 
     def as_read(row: int) -> DigitRead:
         image, size = digits.X_test[row], int(reading.n_read[row])
-        walk = plan.offset + np.cumsum(plan.weights[:size] * image[plan.order[:size]])
+        walk = plan.offset[0] + np.cumsum(plan.weights[0, :size] * image[plan.order[:size]])
         return DigitRead(
             digit=int(digits.y_test[row]),
             said=int(reading.label[row]),

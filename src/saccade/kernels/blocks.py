@@ -4,10 +4,8 @@ So a column is read from top to bottom where columns are contiguous; and where r
 once.
 """
 
-import math
-
 from saccade.kernels.compiling import inlined, kernel, loop
-from saccade.kernels.reading import weighted_sum
+from saccade.kernels.reading import all_finite, is_clear, weighted_sum
 
 
 @loop
@@ -25,14 +23,17 @@ def settle(plan, k, size, rows, total, kept, margin, n_read, stopped):
     upper, lower, end = plan.upper[k], plan.lower[k], plan.checkpoints[k]
     left = 0
     for s in range(size):
-        going_on = not (total[s] >= upper) and not (total[s] <= lower)
+        going_on = not is_clear(total[:, s], lower, upper)
         kept[left] = s
         kept[size - 1 - (s - left)] = s if not going_on else kept[size - 1 - (s - left)]
         left += going_on
+    for c in range(total.shape[0]):
+        score = total[c]
+        for d in range(left, size):
+            margin[rows[kept[d]], c] = score[kept[d]]
     for d in range(left, size):
-        s = kept[d]
-        i = rows[s]
-        margin[i], n_read[i], stopped[i] = total[s], end, True
+        i = rows[kept[d]]
+        n_read[i], stopped[i] = end, True
     return left
 
 
@@ -40,7 +41,11 @@ def settle(plan, k, size, rows, total, kept, margin, n_read, stopped):
 def move_together(plan, k, left, rows, total, kept, values):
     """Move what is known of the undecided rows to the front; values that no later checkpoint weighs are left behind."""
     for s in range(left):
-        rows[s], total[s] = rows[kept[s]], total[kept[s]]
+        rows[s] = rows[kept[s]]
+    for c in range(total.shape[0]):
+        score = total[c]
+        for s in range(left):
+            score[s] = score[kept[s]]
     if k + 1 < plan.checkpoints.shape[0] and plan.first[k + 1] == 0:
         for p in range(plan.checkpoints[k]):
             column = values[p]
@@ -56,13 +61,15 @@ def gather(column, rows, size, target):
 
 
 @inlined
-def check(plan, k, run, size, rows, values, total, kept, margin, n_read, stopped):
-    """Weigh what was read at checkpoint k, whose weights begin at run; return how many rows stay undecided."""
-    first, end = plan.first[k], plan.checkpoints[k]
-    for s in range(size):
-        total[s] = plan.shift[k] + (total[s] if first > 0 else 0.0)
-    for p in range(first, end):
-        add_weighted(total, values[p], plan.weights[run + p - first], size)
+def check(plan, k, size, rows, values, total, kept, margin, n_read, stopped):
+    """Weigh what was read at checkpoint k; return how many rows stay undecided."""
+    first, end, begin = plan.first[k], plan.checkpoints[k], plan.begins[k]
+    for c in range(total.shape[0]):
+        score, shift = total[c], plan.shift[c, k]
+        for s in range(size):
+            score[s] = shift + (score[s] if first > 0 else 0.0)
+        for p in range(first, end):
+            add_weighted(score, values[p], plan.weights[c, begin + p - first], size)
     left = settle(plan, k, size, rows, total, kept, margin, n_read, stopped)
     if left < size:
         move_together(plan, k, left, rows, total, kept, values)
@@ -81,18 +88,16 @@ def read_blocks(X, plan, rows, values, total, kept, margin, n_read, stopped):
         for s in range(size):
             rows[s] = start + s
         position = 0
-        run = 0
         for k in range(plan.checkpoints.shape[0]):
             for p in range(position, plan.checkpoints[k]):
                 gather(X[:, plan.order[p]], rows, size, values[p])
             position = plan.checkpoints[k]
-            size = check(plan, k, run, size, rows, values, total, kept, margin, n_read, stopped)
-            run += position - plan.first[k]
+            size = check(plan, k, size, rows, values, total, kept, margin, n_read, stopped)
             if size == 0:
                 break
         read_to_the_end(X, plan, size, rows, total, margin, n_read, stopped)
         for i in range(start, min(start + block, X.shape[0])):
-            if not math.isfinite(margin[i]):
+            if not all_finite(margin[i]):
                 return i
     return -1
 
@@ -100,16 +105,22 @@ def read_blocks(X, plan, rows, values, total, kept, margin, n_read, stopped):
 @kernel
 def read_to_the_end(X, plan, size, rows, total, margin, n_read, stopped):
     """Give the rows that are still undecided their full margins, along whichever way the memory runs."""
+    scores = plan.coef.shape[0]
     if abs(X.strides[1]) <= abs(X.strides[0]):
         for s in range(size):
-            total[s] = plan.offset + weighted_sum(X[rows[s]], plan.coef)
+            for c in range(scores):
+                total[c, s] = plan.offset[c] + weighted_sum(X[rows[s]], plan.coef[c])
     else:
-        for s in range(size):
-            total[s] = plan.offset
-        for j in range(X.shape[1]):
-            column, weight = X[:, j], plan.coef[j]
+        for c in range(scores):
             for s in range(size):
-                total[s] += weight * column[rows[s]]
+                total[c, s] = plan.offset[c]
+        for j in range(X.shape[1]):
+            column = X[:, j]
+            for c in range(scores):
+                for s in range(size):
+                    total[c, s] += plan.coef[c, j] * column[rows[s]]
     for s in range(size):
         i = rows[s]
-        margin[i], n_read[i], stopped[i] = total[s], X.shape[1], False
+        for c in range(scores):
+            margin[i, c] = total[c, s]
+        n_read[i], stopped[i] = X.shape[1], False

@@ -14,28 +14,51 @@ def weighted_sum(values, weights):
 
 
 @inlined
+def is_clear(scores, lower, upper):
+    """Whether one score is far enough on either side, or the best of several leads the second best by enough."""
+    if scores.shape[0] == 1:
+        clear = (scores[0] >= upper) | (scores[0] <= lower)
+    else:
+        best, second = -math.inf, -math.inf
+        for c in range(scores.shape[0]):
+            second = max(second, min(best, scores[c]))
+            best = max(best, scores[c])
+        clear = best - second >= upper
+    return clear
+
+
+@inlined
 def read_row(x, i, plan, values, margin, n_read, stopped):
-    """Read one row until the plan decides; a row that is never decided gets its full margin.
+    """Read one row until the plan decides; a row that is never decided gets its full margins.
 
     ``values`` is room for the values read, so that a checkpoint that weighs them anew does not fetch them again.
     """
-    reached = 0.0
+    reached = margin[i]
     position = 0
-    run = 0
     for k in range(plan.checkpoints.shape[0]):
-        first, end = plan.first[k], plan.checkpoints[k]
+        first, end, begin = plan.first[k], plan.checkpoints[k], plan.begins[k]
         for p in range(position, end):
             values[p] = x[plan.order[p]]
         position = end
-        if first == 0:
-            reached = 0.0
-        reached += plan.shift[k] + weighted_sum(values[first:end], plan.weights[run : run + end - first])
-        run += end - first
-        if reached >= plan.upper[k] or reached <= plan.lower[k]:
-            margin[i], n_read[i], stopped[i] = reached, end, True
-            return math.isfinite(reached)
-    margin[i], n_read[i], stopped[i] = plan.offset + weighted_sum(x, plan.coef), plan.coef.shape[0], False
-    return math.isfinite(margin[i])
+        for c in range(reached.shape[0]):
+            before = reached[c] if first > 0 else 0.0
+            added = weighted_sum(values[first:end], plan.weights[c, begin : begin + end - first])
+            reached[c] = before + plan.shift[c, k] + added
+        if is_clear(reached, plan.lower[k], plan.upper[k]):
+            n_read[i], stopped[i] = end, True
+            return all_finite(reached)
+    for c in range(reached.shape[0]):
+        reached[c] = plan.offset[c] + weighted_sum(x, plan.coef[c])
+    n_read[i], stopped[i] = x.shape[0], False
+    return all_finite(reached)
+
+
+@inlined
+def all_finite(scores):
+    finite = True
+    for c in range(scores.shape[0]):
+        finite = finite and math.isfinite(scores[c])
+    return finite
 
 
 @kernel

@@ -193,7 +193,7 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         return [one.plan for one in self._learners]
 
     def _full_plans(self) -> list[Plan]:
-        return [plan._replace(checkpoints=plan.checkpoints[:0]) for plan in self._plans]
+        return [plan.without_stops() for plan in self._plans]
 
     def _read_rejected(
         self, X: Rows, margin: NDArray[np.float64], n_read: NDArray[np.int64], stopped: NDArray[np.bool_]
@@ -218,8 +218,8 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
                 raise_not_finite(self, X, bad if rows is None else int(rows[bad]))
         margins, reads, stops, _ = zip(*results, strict=True)
         if len(plans) == 1:
-            return margins[0], reads[0], stops[0]
-        return np.stack(margins, axis=1), np.sum(reads, axis=0), np.any(stops, axis=0)
+            return margins[0][:, 0], reads[0], stops[0]
+        return np.concatenate(margins, axis=1), np.sum(reads, axis=0), np.any(stops, axis=0)
 
     def _in_threads(self, function: Callable[..., Any], calls: list[tuple[Any, ...]]) -> list[Any]:
         """Run independent calls, in threads where there are several; the kernels let go of the interpreter's lock."""

@@ -19,15 +19,16 @@ BLOCK = 4096
 def read_array(plan: Plan, X: NDArray[Any]) -> Outcome:
     """Read every row of a dense array."""
     n_rows = X.shape[0]
-    margin, n_read, stopped = outcome_of(n_rows)
-    room = new_room(plan, min(BLOCK, max(n_rows, 1)), np.float32 if X.dtype == np.float32 else np.float64)
-    bad = read_blocks(X, plan, *room, margin, n_read, stopped)
-    return margin, n_read, stopped, int(bad)
+    written = outcome_of(plan, n_rows)
+    dtype = np.float32 if X.dtype == np.float32 else np.float64
+    room = new_room(plan, min(BLOCK, max(n_rows, 1)), dtype, positions(plan))
+    bad = read_blocks(X, plan, *room, *written)
+    return *written, int(bad)
 
 
 def read_csr(plan: Plan, X: Any) -> Outcome:
     """Read every row of a CSR matrix."""
-    margin, n_read, stopped = outcome_of(X.shape[0])
+    written = outcome_of(plan, X.shape[0])
     spread, values = np.zeros(X.shape[1]), np.empty(positions(plan))
-    bad = read_sparse(X.data, X.indices, X.indptr, spread, plan, values, margin, n_read, stopped)
-    return margin, n_read, stopped, int(bad)
+    bad = read_sparse(X.data, X.indices, X.indptr, spread, plan, values, *written)
+    return *written, int(bad)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from saccade.plan import Plan
 
-__all__ = ["Room", "new_room", "outcome_of", "positions"]
+__all__ = ["Room", "Written", "new_room", "outcome_of", "positions"]
 
 
 class Room(NamedTuple):
@@ -15,13 +15,17 @@ class Room(NamedTuple):
 
     rows: NDArray[np.int64]
     values: NDArray[np.floating]  # (positions, block)
-    total: NDArray[np.float64]
+    total: NDArray[np.float64]  # (scores, block)
     kept: NDArray[np.int64]
 
 
-def new_room(plan: Plan, block: int, dtype: type[np.floating]) -> Room:
-    values = np.empty((positions(plan), block), dtype)
-    return Room(np.empty(block, np.int64), values, np.empty(block), np.empty(block, np.int64))
+# Margins, features read, whether each row stopped.
+Written = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]
+
+
+def new_room(plan: Plan, block: int, dtype: type[np.floating], positions: int) -> Room:
+    values, total = np.empty((positions, block), dtype), np.empty((plan.coef.shape[0], block))
+    return Room(np.empty(block, np.int64), values, total, np.empty(block, np.int64))
 
 
 def positions(plan: Plan) -> int:
@@ -29,5 +33,5 @@ def positions(plan: Plan) -> int:
     return int(plan.checkpoints[-1]) if plan.checkpoints.size else 0
 
 
-def outcome_of(n_rows: int) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
-    return np.empty(n_rows), np.empty(n_rows, np.int64), np.empty(n_rows, np.bool_)
+def outcome_of(plan: Plan, n_rows: int) -> Written:
+    return np.empty((n_rows, plan.coef.shape[0])), np.empty(n_rows, np.int64), np.empty(n_rows, np.bool_)

@@ -1,5 +1,6 @@
 """A plan over tables: only the columns that are asked for are made into arrays, one after another."""
 
+from collections.abc import Callable
 from typing import Any
 
 import narwhals as nw
@@ -9,12 +10,14 @@ from numpy.typing import NDArray
 
 from saccade.kernels.blocks import check, gather
 from saccade.plan import Outcome, Plan
-from saccade.readers.room import new_room, outcome_of
+from saccade.readers.room import Room, Written, new_room, outcome_of, positions
 
 __all__ = ["Table", "as_table", "read_table"]
 
-# Tables are read in larger blocks than arrays, because each block costs a few calls for every column.
-BLOCK = 2**14
+# Every block of rows costs a few calls for each column, so tables are read in larger blocks than arrays. What a block
+# leaves undecided after the first features, few rows, waits until there are enough of them for a block of their own.
+BLOCK = 2**13
+MOST_FIRST_FEATURES = 32
 
 
 class Table:
@@ -22,16 +25,16 @@ class Table:
 
     def __init__(self, frame: "nw.DataFrame[Any]") -> None:
         self._frame = frame
-        self._names = frame.columns
+        self._fetch = _fetcher(frame)
         self._columns: dict[int, NDArray[Any]] = {}
         self.shape = frame.shape
 
     def column(self, feature: int) -> NDArray[Any]:
         """Return one column; a missing value is NaN."""
         if feature not in self._columns:
-            series = self._frame.get_column(self._names[feature])
-            values = _as_array(series.to_native())
+            values = self._fetch(feature)
             if values.dtype.kind not in "fiub":
+                series = self._frame[:, feature]
                 raise ValueError(
                     f"Column {series.name!r} holds {series.dtype}, not numbers. Encode it, as the model was taught."
                 )
@@ -45,13 +48,33 @@ class Table:
     def rows(self, start: int, stop: int) -> "Table":
         return Table(self._frame[start:stop])
 
+    def one_array(self) -> NDArray[Any] | None:
+        """Return the array behind a pandas table whose columns all lie in one, or None."""
+        if not self._frame.implementation.is_pandas() or 0 in self.shape:
+            return None
+        behind = [self._fetch(feature).base for feature in (0, -1)]
+        if behind[0] is None or behind[0] is not behind[1] or sorted(behind[0].shape) != sorted(self.shape):
+            return None
+        whole: NDArray[Any] = self._frame.to_native().to_numpy()
+        return whole
 
-def _as_array(series: Any) -> NDArray[Any]:
-    """Return a column as an array, without a copy where its memory is one piece."""
-    if getattr(series, "num_chunks", 0) == 1 and hasattr(series, "chunk"):  # Arrow copies even one chunk if asked whole
-        series = series.chunk(0)
-        return np.asarray(series.to_numpy(zero_copy_only=False))
-    return np.asarray(series.to_numpy())
+
+def _fetcher(frame: "nw.DataFrame[Any]") -> Callable[[int], NDArray[Any]]:
+    """Return what makes a column an array, without a copy where its memory is one piece.
+
+    The libraries' own ways: for a table of many columns a uniform one takes longer than reading the rows.
+    """
+    native = frame.to_native()
+    if frame.implementation.is_polars():
+        return lambda feature: np.asarray(native.to_series(feature).to_numpy())
+    if frame.implementation.is_pyarrow():
+        return lambda feature: _arrow_values(native.column(feature))
+    return lambda feature: np.asarray(frame[:, feature].to_native().to_numpy())
+
+
+def _arrow_values(column: Any) -> NDArray[Any]:
+    whole = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    return np.asarray(whole.to_numpy(zero_copy_only=False))
 
 
 def as_table(X: Any) -> Table | None:
@@ -64,37 +87,51 @@ def as_table(X: Any) -> Table | None:
 
 def read_table(plan: Plan, table: Table) -> Outcome:
     """Read every row of a table."""
-    n_rows, room = table.shape[0], new_room(plan, min(BLOCK, max(table.shape[0], 1)), np.float64)
-    margin, n_read, stopped = outcome_of(n_rows)
-    for start in range(0, n_rows, BLOCK):
-        stop = min(start + BLOCK, n_rows)
-        size = stop - start
-        room.rows[:size] = np.arange(start, stop)
-        position = run = 0
-        for k, end in enumerate(plan.checkpoints.tolist()):
-            for p in range(position, end):
-                gather(table.column(int(plan.order[p])), room.rows, size, room.values[p])
-            size = check(plan, k, run, size, *room, margin, n_read, stopped)
-            position, run = end, run + end - int(plan.first[k])
-            if size == 0:
-                break
-        _read_to_the_end(plan, table, room.rows[:size], margin, n_read, stopped)
-        wrong = ~np.isfinite(margin[start:stop])
-        if wrong.any():
-            return margin, n_read, stopped, start + int(np.argmax(wrong))
-    return margin, n_read, stopped, -1
+    n_rows = table.shape[0]
+    outcome = outcome_of(plan, n_rows)
+    block = min(BLOCK, max(n_rows, 1))
+    early = int(np.searchsorted(plan.checkpoints, MOST_FIRST_FEATURES, side="right"))
+    first = int(plan.checkpoints[early - 1]) if early else 0
+    room, waiting = (new_room(plan, block, np.float64, size) for size in (first, positions(plan)))
+    n_waiting = 0
+    for start in range(0, n_rows, block):
+        size = min(block, n_rows - start)
+        room.rows[:size] = np.arange(start, start + size)
+        size = _read_on(plan, table, range(early), size, room, outcome)
+        if n_waiting + size > block:
+            _read_out(plan, table, early, n_waiting, waiting, outcome)
+            n_waiting = 0
+        _move(room, size, waiting, n_waiting)
+        n_waiting += size
+    _read_out(plan, table, early, n_waiting, waiting, outcome)
+    wrong = ~np.isfinite(outcome[0]).all(axis=1)
+    return *outcome, int(np.argmax(wrong)) if wrong.any() else -1
 
 
-def _read_to_the_end(
-    plan: Plan,
-    table: Table,
-    rows: NDArray[np.int64],
-    margin: NDArray[np.float64],
-    n_read: NDArray[np.int64],
-    stopped: NDArray[np.bool_],
-) -> None:
-    if rows.size:
-        total = np.full(rows.size, plan.offset)
-        for j, weight in enumerate(plan.coef):
-            total += weight * table.column(j)[rows]
-        margin[rows], n_read[rows], stopped[rows] = total, plan.coef.size, False
+def _read_on(plan: Plan, table: Table, checkpoints: range, size: int, room: Room, outcome: Written) -> int:
+    """Read rows from one checkpoint to another; return how many stay undecided."""
+    for k in checkpoints:
+        if size == 0:
+            break
+        for position in range(int(plan.checkpoints[k - 1]) if k else 0, int(plan.checkpoints[k])):
+            gather(table.column(int(plan.order[position])), room.rows, size, room.values[position])
+        size = check(plan, k, size, *room, *outcome)
+    return size
+
+
+def _read_out(plan: Plan, table: Table, early: int, size: int, room: Room, outcome: Written) -> None:
+    """Read rows that are undecided after the early checkpoints until they are decided, or to the end."""
+    size = _read_on(plan, table, range(early, plan.checkpoints.size), size, room, outcome)
+    if size:
+        rows, total = room.rows[:size], np.tile(plan.offset, (size, 1))
+        for feature, weights in enumerate(plan.coef.T):
+            total += table.column(feature)[rows, None] * weights
+        margin, n_read, stopped = outcome
+        margin[rows], n_read[rows], stopped[rows] = total, plan.n_features, False
+
+
+def _move(source: Room, size: int, target: Room, start: int) -> None:
+    """Append rows and what is known of them to other rows."""
+    end, known = start + size, source.values.shape[0]
+    target.rows[start:end], target.total[:, start:end] = source.rows[:size], source.total[:, :size]
+    target.values[:known, start:end] = source.values[:, :size]

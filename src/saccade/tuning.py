@@ -1,0 +1,93 @@
+"""Which thresholds and which checkpoints: what would have cost least on rows that the regression did not see."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["CLEARNESS", "Choice", "Trial", "tune"]
+
+Reals = NDArray[np.float64]
+
+# By which power of the number of features read the thresholds may fall beyond the spread, or rise.
+TILTS = (-0.2, -0.1, 0.0, 0.1)
+# How clear a margin must be, in spreads, from the safest to the boldest.
+CLEARNESS = np.geomspace(8.0, 0.25, 120)
+# A plan may decide every row at its last checkpoint where this uses at most this share of the errors allowed.
+CLOSING = 0.1
+# A last checkpoint that decides every row has read at least so many features.
+FEWEST_AT_THE_CLOSE = 16
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What every candidate checkpoint would say of some rows, and what it costs to come to it."""
+
+    clear: Reals  # (rows, checkpoints) how far from the decision the row seems
+    wrong: NDArray[np.bool_]  # (rows, checkpoints) whether the label would be another than the full one
+    spread: Reals  # (checkpoints,) how far off the prediction is, in the mean square of rows near the decision
+    sizes: NDArray[np.int64]  # features read
+    spent: Reals  # what these features cost
+    checking: Reals  # what looking costs
+    everything: float  # what reading every feature costs
+    carries_on: NDArray[np.bool_]  # whether a checkpoint needs the one before it
+
+    def demanded(self, tilt: float) -> Reals:
+        """Return what each checkpoint demands of a margin, up to a factor."""
+        product: Reals = self.spread * (self.sizes / 16.0) ** tilt
+        return product
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Some of the candidate checkpoints, and whether the last of them decides every row."""
+
+    tilt: float
+    checkpoints: NDArray[np.intp]
+    closes: bool
+
+
+def tune(trial: Trial, allowed: float) -> Choice:
+    """Choose tilt and checkpoints for the least cost among those whose share of errors is allowed.
+
+    First the tilt and the last checkpoint, with all others before it; then, one after another, the checkpoints are
+    dropped whose absence saves most: each look costs time, and is one more chance to be wrong.
+    """
+    count = trial.sizes.size
+    may_close = (trial.sizes >= FEWEST_AT_THE_CLOSE) & (trial.wrong.mean(axis=0) <= CLOSING * allowed)
+    choices = [
+        Choice(tilt, np.arange(last + 1), closes)
+        for tilt in TILTS
+        for last, closes in [*((int(k), True) for k in np.flatnonzero(may_close[:-1])), (count - 1, False)]
+    ]
+    cost, choice = min(((_cost(trial, choice, allowed), choice) for choice in choices), key=lambda one: one[0])
+    while choice.checkpoints.size > 1:
+        droppable = choice.checkpoints[:-1][~trial.carries_on[choice.checkpoints[1:]]]
+        if droppable.size == 0:
+            break
+        fewer = [Choice(choice.tilt, np.setdiff1d(choice.checkpoints, [k]), choice.closes) for k in droppable]
+        best, dropped = min(((_cost(trial, one, allowed), one) for one in fewer), key=lambda one: one[0])
+        if best > cost:
+            break
+        cost, choice = best, dropped
+    return choice
+
+
+def _cost(trial: Trial, choice: Choice, allowed: float) -> float:
+    """Return the mean cost of a row with the boldest thresholds, coming from the safest, that err rarely enough."""
+    chosen = choice.checkpoints
+    demanded = trial.demanded(choice.tilt)[chosen]
+    clear = np.maximum.accumulate(trial.clear[:, chosen] / demanded, axis=1)
+    wrong, looks = trial.wrong[:, chosen], np.cumsum(trial.checking[chosen])
+    spent = np.append(trial.spent[chosen] + looks, trial.everything + looks[-1])
+    rows, last = np.arange(clear.shape[0]), chosen.size - 1
+    best = float(spent[-1])
+    for clearness in CLEARNESS[::4]:
+        stop = (clear < clearness).sum(axis=1)
+        if choice.closes:
+            stop = np.minimum(stop, last)
+        errors = wrong[rows, np.minimum(stop, last)] & (stop <= last)
+        if errors.mean() > allowed:
+            break
+        best = min(best, float(spent[stop].mean()))
+    return best
