@@ -38,6 +38,7 @@ __all__ = ["AttentiveClassifier", "attend"]
 MOST_PLANNING_ROWS = 20_000
 MOST_PLANNING_CELLS = 100_000_000
 MOST_CALIBRATION_ROWS = 50_000
+MOST_CALIBRATION_CELLS = 120_000_000
 FLOATS_AND_BYTES = (np.float64, np.float32, np.uint8)
 
 
@@ -248,7 +249,8 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     ) -> tuple[Plan, Certificate]:
         n = model.coef.shape[1]
         scores = Scores(model.coef, model.intercept, self._costs(n), looking=self.costs is None)
-        calibration = calibration[:MOST_CALIBRATION_ROWS]
+        enough = max(MOST_CALIBRATION_CELLS // n, 4 * rows_needed(self.delta, self.confidence))
+        calibration = calibration[: min(MOST_CALIBRATION_ROWS, enough)]
         planning = planning[: min(MOST_PLANNING_ROWS, MOST_PLANNING_CELLS // n)]
         if planning.size == 0 or calibration.size == 0:
             raise ValueError(

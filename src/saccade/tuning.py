@@ -10,7 +10,7 @@ __all__ = ["CLEARNESS", "Choice", "Trial", "tune"]
 Reals = NDArray[np.float64]
 
 # By which power of the number of features read the thresholds may fall beyond the spread, or rise.
-TILTS = (-0.2, -0.1, 0.0, 0.1)
+TILTS = (-0.1, 0.0, 0.1)
 # How clear a margin must be, in spreads, from the safest to the boldest.
 CLEARNESS = np.geomspace(8.0, 0.25, 120)
 # A plan may decide every row at its last checkpoint where this uses at most this share of the errors allowed.

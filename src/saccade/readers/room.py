@@ -13,10 +13,10 @@ __all__ = ["Room", "Written", "new_room", "outcome_of", "positions"]
 class Room(NamedTuple):
     """Where a block of rows is read: its values by position, and what is known of each row that is still undecided."""
 
-    rows: NDArray[np.int64]
+    rows: NDArray[np.uint32]
     values: NDArray[np.floating]  # (positions, block)
     total: NDArray[np.float64]  # (scores, block)
-    kept: NDArray[np.int64]
+    kept: NDArray[np.uint32]
 
 
 # Margins, features read, whether each row stopped.
@@ -25,7 +25,7 @@ Written = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]
 
 def new_room(plan: Plan, block: int, dtype: type[np.floating], positions: int) -> Room:
     values, total = np.empty((positions, block), dtype), np.empty((plan.coef.shape[0], block))
-    return Room(np.empty(block, np.int64), values, total, np.empty(block, np.int64))
+    return Room(np.empty(block, np.uint32), values, total, np.empty(block, np.uint32))
 
 
 def positions(plan: Plan) -> int:
