@@ -1,5 +1,7 @@
 """Any fitted linear classifier, read attentively, with a certificate."""
 
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -13,6 +15,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
+    _get_feature_names,
     _num_samples,
     assert_all_finite,
     check_consistent_length,
@@ -21,14 +24,18 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from saccade.absence import Population, plan_without
 from saccade.boundaries import Boundary, Conditional, as_boundary
 from saccade.calibration import Certificate, certify, rows_needed, upper_bound
 from saccade.inputs import as_read_only, check_rows, is_plain, raise_not_finite
+from saccade.inquiry import Inquiry, Questions, resume
+from saccade.lazily import Fetch, LazyReading, read_lazily, read_lazily_async
 from saccade.learners.pegasos import Pegasos
 from saccade.linear import LinearModel, linear_model
 from saccade.orders import CODES
 from saccade.plan import Outcome, Plan, Reading, decided
 from saccade.planning import Family, Scores, plan_family
+from saccade.prices import Feature, Prices, price_list
 from saccade.readers.dispatch import read_plan
 from saccade.readers.tables import as_table
 
@@ -39,6 +46,8 @@ MOST_PLANNING_ROWS = 20_000
 MOST_PLANNING_CELLS = 100_000_000
 MOST_CALIBRATION_ROWS = 50_000
 MOST_CALIBRATION_CELLS = 120_000_000
+# Of so many features, the first that are asked for, it is tested whether a row may lack them.
+MOST_SPARED = 64
 FLOATS_AND_BYTES = (np.float64, np.float32, np.uint8)
 
 
@@ -50,7 +59,8 @@ def attend(
     confidence: float = 0.95,
     boundary: str | Boundary = "conditional",
     order: str = "greedy",
-    costs: ArrayLike | None = None,
+    costs: ArrayLike | Mapping[Any, float] | None = None,
+    groups: Mapping[Any, Sequence[Any]] | Sequence[Any] | None = None,
     average_features: float | None = None,
     random_state: Any = None,
 ) -> "AttentiveClassifier":
@@ -60,7 +70,7 @@ def attend(
     ----------
     model : fitted linear classifier, or Pipeline of per-feature scalers that ends in one
     X : rows such as will be predicted; no labels are needed. Some plan, the others calibrate.
-    delta, confidence, boundary, order, costs, average_features, random_state
+    delta, confidence, boundary, order, costs, groups, average_features, random_state
         As for ``AttentiveClassifier``.
 
     Examples
@@ -82,6 +92,7 @@ def attend(
         boundary=boundary,
         order=order,
         costs=costs,
+        groups=groups,
         average_features=average_features,
         random_state=random_state,
     ).fit(X)
@@ -102,8 +113,11 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         The probability, over the calibration rows, that the promise holds.
     boundary : {"conditional", "curved", "constant", "full"} or a boundary
     order : {"greedy", "sorted", "natural", "permuted", "sampled", "sampled-printed"}
-    costs : array of shape (n_features,), optional
-        What each feature costs to read, for the greedy order and for the choice of the plan.
+    costs : array of shape (n_features,), or dict of feature or group to cost, optional
+        What each feature costs, for the greedy order and for the choice of the plan; 1 where nothing is said.
+    groups : dict of group to features, or a label for each feature, optional
+        Features that are bought together, once: a blood sample, a record. A group costs what ``costs`` says of it, or
+        the sum of its features' costs.
     calibration_size : float
         The share of rows that calibrate.
     average_features : float, optional
@@ -119,6 +133,8 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     estimator_, classes_, n_features_in_, feature_names_in_
     plan_ : Plan
     certificate_ : Certificate
+    population_ : Population, what the planning rows tell of the features
+    prices_ : Prices
 
     Examples
     --------
@@ -136,7 +152,8 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         "confidence": [Interval(Real, 0, 1, closed="neither")],
         "boundary": [str, HasMethods(["law", "limit"])],
         "order": [StrOptions({"greedy", *CODES})],
-        "costs": ["array-like", None],
+        "costs": ["array-like", dict, None],
+        "groups": ["array-like", dict, None],
         "calibration_size": [Interval(Real, 0, 1, closed="neither")],
         "average_features": [Interval(Real, 0, None, closed="neither"), None],
         "when_too_few": [StrOptions({"raise", "read"})],
@@ -152,7 +169,8 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         confidence: float = 0.95,
         boundary: str | Boundary = "conditional",
         order: str = "greedy",
-        costs: ArrayLike | None = None,
+        costs: ArrayLike | Mapping[Any, float] | None = None,
+        groups: Mapping[Any, Sequence[Any]] | Sequence[Any] | None = None,
         calibration_size: float = 0.3,
         average_features: float | None = None,
         when_too_few: str = "raise",
@@ -165,6 +183,7 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.boundary = boundary
         self.order = order
         self.costs = costs
+        self.groups = groups
         self.calibration_size = calibration_size
         self.average_features = average_features
         self.when_too_few = when_too_few
@@ -185,9 +204,14 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         model = linear_model(estimator)
         self._check_fits(model, X)
         seed = int(random.randint(2**31 - 1))
-        plan, certificate = self._planned(model, X, others, calibration, seed)
+        found = model.names if model.names is not None else _get_feature_names(X)
+        names = None if found is None else tuple(map(str, found))
+        prices = price_list(self.costs, self.groups, model.coef.shape[1], names)
+        plan, certificate, population = self._planned(model, prices, X, others, calibration, seed)
         validate_data(self, X, skip_check_array=True)
         self.estimator_, self.classes_, self.plan_, self.certificate_ = estimator, model.classes, plan, certificate
+        self.population_, self.prices_ = population, prices
+        self._names = names
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -208,6 +232,70 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         X = self._check(X)
         margin, n_read, stopped = self._read(self.plan_, X)
         return Reading(self.classes_[decided(margin)], _margins(margin), n_read, stopped)
+
+    def inquire(
+        self,
+        *,
+        known: Mapping[Feature, float | None] | None = None,
+        costs: ArrayLike | Mapping[Any, float] | None = None,
+        groups: Mapping[Any, Sequence[Any]] | Sequence[Any] | None = None,
+    ) -> Inquiry:
+        """Begin to ask for the features of one row, one after another, until its label is clear.
+
+        ``known`` values cost nothing. ``costs`` and ``groups`` are prices for this row, in place of those planned for;
+        they change what ``spent`` says and what is fetched together, not the order, for the plan is what is certified.
+        """
+        return Inquiry(self._questions(costs, groups), known)
+
+    def resume(self, text: str) -> Inquiry:
+        """Go on with an inquiry that ``Inquiry.to_json`` wrote down, in another process or on another day."""
+        return resume(text, self._questions())
+
+    def predict_lazily(
+        self,
+        fetch: Fetch,
+        rows: Iterable[Any],
+        *,
+        concurrency: int = 1,
+        batch: int | None = None,
+    ) -> LazyReading:
+        """Predict rows whose features are fetched when they are wanted.
+
+        Parameters
+        ----------
+        fetch : function or coroutine function
+            ``fetch(row, feature)`` returns the value, None where it cannot be had, or a dict of several features'
+            values. With ``batch`` it is called with a list of rows that want the same feature, and returns a list.
+        rows : whatever ``fetch`` knows rows by: keys, records, addresses
+        concurrency : int
+            How many calls there may be at once; plain functions are then called from threads.
+        batch : int, optional
+            How many rows a call may be about.
+
+        Returns
+        -------
+        LazyReading
+            ``label``, ``margin``, ``n_asked``, ``spent``, ``certified``, and ``failed``: the exceptions by row. Labels
+            of rows that failed are masked. Retries and time-outs are the caller's.
+        """
+        return read_lazily(self._questions(), fetch, rows, concurrency=concurrency, batch=batch)
+
+    async def predict_lazily_async(
+        self,
+        fetch: Fetch,
+        rows: Iterable[Any],
+        *,
+        concurrency: int = 1,
+        batch: int | None = None,
+    ) -> LazyReading:
+        """Do as ``predict_lazily`` does where an event loop is already running."""
+        return await read_lazily_async(self._questions(), fetch, rows, concurrency=concurrency, batch=batch)
+
+    def _questions(self, costs: Any = None, groups: Any = None) -> Questions:
+        check_is_fitted(self)
+        prices = price_list(costs, groups, self.plan_.n_features, self._names, default=self.prices_)
+        delta = self.certificate_.delta
+        return Questions(self.plan_, self.population_, prices, self.classes_, self._names, delta)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Say that what ``fit`` is given beyond X and y goes to the estimator's ``fit``."""
@@ -245,10 +333,17 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
 
     def _planned(
-        self, model: LinearModel, X: Any, planning: NDArray[np.intp], calibration: NDArray[np.intp], seed: int
-    ) -> tuple[Plan, Certificate]:
+        self,
+        model: LinearModel,
+        prices: Prices,
+        X: Any,
+        planning: NDArray[np.intp],
+        calibration: NDArray[np.intp],
+        seed: int,
+    ) -> tuple[Plan, Certificate, Population]:
         n = model.coef.shape[1]
-        scores = Scores(model.coef, model.intercept, self._costs(n), looking=self.costs is None)
+        priced = self.costs is not None or self.groups is not None
+        scores = Scores(model.coef, model.intercept, prices, looking=not priced)
         enough = max(MOST_CALIBRATION_CELLS // n, 4 * rows_needed(self.delta, self.confidence))
         calibration = calibration[: min(MOST_CALIBRATION_ROWS, enough)]
         planning = planning[: min(MOST_PLANNING_ROWS, MOST_PLANNING_CELLS // n)]
@@ -260,9 +355,35 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         allowed = self._allowed(calibration.size)
         family = plan_family(scores, planning_rows, self._boundary(), self.order, allowed, seed)
         calibration_rows = self._as_floats(X, calibration)
+        population = Population(
+            regression=family.regression,
+            mean=planning_rows.mean(axis=0, dtype=np.float64),
+            variance=planning_rows.var(axis=0, dtype=np.float64),
+            low=np.minimum(planning_rows.min(axis=0), calibration_rows.min(axis=0)).astype(np.float64),
+            high=np.maximum(planning_rows.max(axis=0), calibration_rows.max(axis=0)).astype(np.float64),
+        )
         if self.average_features is None:
-            return self._certified(family, calibration_rows)
-        return self._affordable(family, planning_rows, calibration_rows)
+            plan, certificate = self._certified(family, calibration_rows)
+        else:
+            plan, certificate = self._affordable(family, planning_rows, calibration_rows)
+        spare = self._spare(plan, certificate, population, prices, calibration_rows)
+        return plan, certificate, replace(population, spare=spare)
+
+    def _spare(
+        self, plan: Plan, certificate: Certificate, population: Population, prices: Prices, rows: NDArray[Any]
+    ) -> frozenset[tuple[int, ...]]:
+        """Return the features, and the groups of them, without which these rows still bear the certificate out."""
+        full, size = _full_labels(plan, rows), rows.shape[0]
+        alone = [(int(feature),) for feature in dict.fromkeys(plan.order[:MOST_SPARED].tolist())]
+        groups = [tuple(prices.members(int(group)).tolist()) for group in prices.groups]
+        spare = set()
+        for absent in dict.fromkeys([*alone, *groups]):
+            missing = np.isin(np.arange(plan.n_features), absent)
+            without = plan_without(plan, population, missing, certificate.delta)
+            errors = _disagreements(read_plan(without, rows), full)
+            if upper_bound(errors, size, self.confidence) <= certificate.delta:
+                spare.add(absent)
+        return frozenset(spare)
 
     def _certified(self, family: Family, rows: NDArray[Any]) -> tuple[Plan, Certificate]:
         """Return the boldest plan of the family that the calibration rows allow, and what they promise."""
@@ -318,12 +439,6 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _boundary(self) -> Boundary:
         return Conditional() if self.boundary == "conditional" else as_boundary(self.boundary)
-
-    def _costs(self, n: int) -> NDArray[np.float64]:
-        costs = np.ones(n) if self.costs is None else np.asarray(self.costs, dtype=np.float64)
-        if costs.shape != (n,) or not (np.isfinite(costs) & (costs > 0)).all():
-            raise ValueError(f"costs must be {n} positive numbers, one per feature; got shape {costs.shape}.")
-        return costs
 
     def _as_floats(self, X: Any, rows: NDArray[np.intp]) -> NDArray[Any]:
         """Return some rows as an array of floats, all of them finite: what is planned on is read in full."""

@@ -171,7 +171,7 @@ class Conditional(BaseEstimator):
     focus : float
         Rows whose margin is within this share of the median magnitude count most when the prediction is planned.
     ridge : float
-        Added to every feature's variance, as a share of the mean variance.
+        Added to every feature's variance, as a share of it.
 
     Examples
     --------

@@ -13,11 +13,14 @@ classes or the gap between the two best of several.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
+
+from saccade.prices import Prices
 
 __all__ = ["Regression", "emphasis", "regress"]
 
@@ -36,11 +39,34 @@ class Regression:
     factor: Reals  # (k, k) the Cholesky factor of their covariance
     gains: Reals  # (k, scores) covariance with each feature, freed of those before it, in units of its spread
     expected: Reals  # (scores,) the mean scores
+    spread: Reals  # (scores, scores) their covariance
 
     def weights(self, size: int) -> tuple[Reals, Reals]:
         """Return what the first features weigh in each score's prediction, (scores, size), and what is added."""
         beta = solve_triangular(self.factor[:size, :size], self.gains[:size], lower=True, trans="T").T
         return beta, self.expected - beta @ self.mean[:size]
+
+    def given(self, known: NDArray[np.intp], values: Reals) -> tuple[Reals, Reals]:
+        """Return the mean and the covariance of the scores given the values at some positions, under a normal law."""
+        deviation = values - self.mean[known]
+        with_scores = self.factor[known] @ self.gains
+        slope = np.linalg.solve(self._covariance[np.ix_(known, known)], with_scores)
+        return self.expected + deviation @ slope, self.spread - with_scores.T @ slope
+
+    def imputation(self, absent: NDArray[np.intp], known: NDArray[np.intp]) -> tuple[Reals, Reals, Reals]:
+        """Return how the values at some positions follow from those at others.
+
+        That is, slopes (known, absent), what is expected where the others are zero, and the covariance that is left.
+        """
+        across = self._covariance[np.ix_(known, absent)]
+        slope = np.linalg.solve(self._covariance[np.ix_(known, known)], across).astype(np.float64)
+        left = self._covariance[np.ix_(absent, absent)] - across.T @ slope
+        return slope, self.mean[absent] - self.mean[known] @ slope, left
+
+    @cached_property
+    def _covariance(self) -> Reals:
+        covariance: Reals = self.factor @ self.factor.T
+        return covariance
 
 
 def emphasis(clear: Reals, focus: float) -> Reals:
@@ -58,18 +84,18 @@ def regress(
     size: int,
     *,
     ridge: float,
-    costs: Reals,
+    prices: Prices,
     order: NDArray[np.intp] | None = None,
 ) -> Regression:
     """Regress the scores X @ coef.T on ever more features: the given ones in turn, or the best for their cost.
 
-    ``ridge`` is added to every variance, as a share of the mean variance.
+    ``ridge`` is added to every variance, as a share of it, so that no unit of measurement matters.
     """
     scores, n = coef.shape
     weight32 = weight.astype(X.dtype)
     mean = (weight32 @ X).astype(np.float64)
     variance = (weight32 @ (X * X)).astype(np.float64) - mean**2 if n < 4096 else _variance_by_parts(X, weight32, mean)
-    penalty = ridge * float(np.maximum(variance, 0).mean())
+    penalty = ridge * np.maximum(variance, 0)
     margin = X @ coef.T.astype(X.dtype)
     expected = weight @ margin.astype(np.float64)
     open_variance = np.maximum(variance, 0) + penalty
@@ -77,24 +103,32 @@ def regress(
     constant = variance <= NEGLIGIBLE**2 * mean**2
     # cov(x_j, S); the ridge stands for noise of its own in every feature, which S contains with its weight.
     deviation = weight32[:, None] * (margin - expected).astype(X.dtype)
-    unexplained = (X.T @ deviation).astype(np.float64) + penalty * coef.T
+    unexplained = (X.T @ deviation).astype(np.float64) + penalty[:, None] * coef.T
+    spread_of_scores = (margin - expected).T.astype(np.float64) @ deviation + (penalty * coef) @ coef.T
+    groups = {int(group): _within(X, weight32, mean, prices.members(int(group)), penalty) for group in prices.groups}
+    bought: list[int] = []  # features that come with one that was picked, still to be read
     loadings = np.zeros((n, size))
     gains = np.zeros((size, scores))
     picked = np.zeros(n, dtype=bool)
     chosen: list[int] = []
     for k in range(size):
         if order is None:
-            worth = _apart(unexplained) / np.maximum(open_variance, 1e-300) / costs
-            worth[picked | constant | (open_variance <= smallest)] = -1
-            pivot = int(np.argmax(worth))
-            if worth[pivot] <= 0:
-                break
+            useless = picked | constant | (open_variance <= smallest)
+            explained = np.where(useless, -1.0, _apart(unexplained) / np.maximum(open_variance, 1e-300))
+            bought = [feature for feature in bought if not useless[feature]]
+            if not bought:
+                worth = _worth(explained, unexplained, loadings[:, :k], useless, prices, groups)
+                best = int(np.argmax(worth))
+                if worth[best] <= 0:
+                    break
+                bought = [int(feature) for feature in prices.members(best) if not useless[feature]]
+            pivot = max(bought, key=lambda feature: explained[feature])
         else:
             pivot = int(order[k])
         spread = np.sqrt(max(open_variance[pivot], 1e-300))
         column = X.T @ (weight32 * (X[:, pivot] - X.dtype.type(mean[pivot])))
         covariance = column.astype(np.float64)
-        covariance[pivot] += penalty
+        covariance[pivot] += penalty[pivot]
         loading = (covariance - loadings[:, :k] @ loadings[pivot, :k]) / spread
         loading[picked] = 0
         gain = unexplained[pivot] / spread
@@ -105,15 +139,51 @@ def regress(
         chosen.append(pivot)
     reading = np.array(chosen, dtype=np.intp)
     factor = np.tril(loadings[reading][:, : reading.size])
-    return Regression(reading, mean[reading], factor, gains[: reading.size], expected)
+    return Regression(reading, mean[reading], factor, gains[: reading.size], expected, spread_of_scores)
+
+
+def _within(
+    X: NDArray[np.floating[Any]],
+    weight: NDArray[np.floating[Any]],
+    mean: Reals,
+    members: NDArray[np.intp],
+    ridge: Reals,
+) -> tuple[NDArray[np.intp], Reals]:
+    """Return the features of a group and their covariance."""
+    centred = X[:, members] - mean[members].astype(X.dtype)
+    return members, (centred.T @ (weight[:, None] * centred)).astype(np.float64) + np.diag(ridge[members])
+
+
+def _worth(
+    explained: Reals,
+    unexplained: Reals,
+    loadings: Reals,
+    useless: NDArray[np.bool_],
+    prices: Prices,
+    groups: dict[int, tuple[NDArray[np.intp], Reals]],
+) -> Reals:
+    """Return what each purchase would explain for its price; a group's features explain jointly."""
+    worth = np.full(prices.price.size, -1.0)
+    np.maximum.at(worth, prices.purchase, explained)
+    for group, (members, covariance) in groups.items():
+        open_ones = ~useless[members]
+        if open_ones.any():
+            those = members[open_ones]
+            left = covariance[np.ix_(open_ones, open_ones)] - loadings[those] @ loadings[those].T
+            target = _freed_of_mean(unexplained[those])
+            worth[group] = np.sum(target * np.linalg.solve(left + 1e-9 * np.diag(np.diag(left)), target))
+    return worth / prices.price
 
 
 def _apart(unexplained: Reals) -> Reals:
     """Return by how much each feature would explain the one score, or what sets several apart."""
-    if unexplained.shape[1] > 1:
-        unexplained = unexplained - unexplained.mean(axis=1, keepdims=True)
-    total: Reals = (unexplained**2).sum(axis=1)
+    total: Reals = (_freed_of_mean(unexplained) ** 2).sum(axis=1)
     return total
+
+
+def _freed_of_mean(unexplained: Reals) -> Reals:
+    several = unexplained.shape[1] > 1
+    return unexplained - unexplained.mean(axis=1, keepdims=True) if several else unexplained
 
 
 def _variance_by_parts(X: NDArray[np.floating[Any]], weight: NDArray[np.floating[Any]], mean: Reals) -> Reals:

@@ -12,6 +12,7 @@ from saccade.conditional import Regression, emphasis, regress
 from saccade.kernels.state import REST_SQUARED_WEIGHTS, TOTAL_VARIANCE
 from saccade.orders import reading_order
 from saccade.plan import Moments, Plan, checkpoints, decided, plan_prediction
+from saccade.prices import Prices
 from saccade.tuning import CLEARNESS, Trial, tune
 
 __all__ = ["Family", "Scores", "plan_family"]
@@ -33,7 +34,7 @@ class Scores:
 
     coef: Reals  # (scores, n_features)
     intercept: Reals  # (scores,)
-    costs: Reals
+    prices: Prices
     looking: bool  # whether looking at what was read costs anything, too
 
     @property
@@ -52,6 +53,7 @@ class Family:
 
     settings: Reals
     plan: Callable[[float], Plan]
+    regression: Regression  # what the features tell about the scores and about each other
 
 
 def plan_family(
@@ -63,16 +65,14 @@ def plan_family(
         raise ValueError(f"order={order!r} draws by one score's weights, and the model has several. Choose another.")
     if isinstance(boundary, Conditional):
         return _conditional_family(scores, X, full, boundary, order, allowed, seed)
-    boundary.law(0.0)
-    features = None
-    if order == "greedy":
-        found = _regression(scores, X, full, Conditional(), "greedy", seed)
-        features = _with_the_rest(found.order, scores, "sorted", seed)
+    law = boundary.law(0.0)
+    found = _regression(scores, X, full, Conditional(), "greedy", seed)
     # The paper's own threshold has clearness 1; a boundary without a level has one plan only.
-    settings = CLEARNESS if boundary.law(0.0) is not None else np.ones(1)
+    settings = CLEARNESS if law is not None else np.ones(1)
+    features = _with_the_rest(found.order, scores, "sorted", seed) if order == "greedy" else None
     if scores.coef.shape[0] > 1:
         order_of_all = _with_the_rest(np.arange(0), scores, order, seed) if features is None else features
-        return Family(settings, _plans_of_sums(scores, X, boundary, order_of_all))
+        return Family(settings, _plans_of_sums(scores, X, boundary, order_of_all), found)
     moments, (score,), (intercept,) = _moments_by_side(X, full[:, 0]), scores.coef, scores.intercept
     name = "natural" if order == "greedy" else order
 
@@ -80,7 +80,7 @@ def plan_family(
         factors = np.full(2, clearness)
         return plan_prediction(score, intercept, boundary, name, moments, factors, seed, features=features)
 
-    return Family(settings, plan)
+    return Family(settings, plan, found)
 
 
 def _moments_by_side(X: NDArray[np.floating[Any]], margin: Reals) -> Moments:
@@ -104,7 +104,7 @@ def _regression(
     size = min(MOST_REGRESSED, scores.coef.shape[1])
     given = None if order == "greedy" else reading_order(order, scores.magnitude, seed)[0][:size]
     weight = emphasis(_lead(full), boundary.focus)
-    return regress(X, scores.coef, weight, size, ridge=boundary.ridge, costs=scores.costs, order=given)
+    return regress(X, scores.coef, weight, size, ridge=boundary.ridge, prices=scores.prices, order=given)
 
 
 def _lead(margin: Reals) -> Reals:
@@ -140,12 +140,13 @@ def _conditional_family(
     known = round(REGRESSED_SHARE * X.shape[0])
     found = _regression(scores, X[:known], full[:known], boundary, order, seed)
     features = found.order
-    lines = [_Line(int(size), 0, *found.weights(int(size))) for size in SIZES[features.size >= SIZES]]
+    sizes = _looks(scores.prices, features)
+    lines = [_Line(size, 0, *found.weights(size)) for size in sizes]
     if scores.coef.shape[1] > features.size:
         features = _with_the_rest(features, scores, "sorted" if order == "greedy" else order, seed)
         lines += _beyond(scores, X[:known], features, found.order.size)
     if not lines:  # nothing tells rows apart
-        return Family(np.array([np.inf]), lambda clearness: _plan(scores, features, [], np.zeros(0)))
+        return Family(np.array([np.inf]), lambda clearness: _plan(scores, features, [], np.zeros(0)), found)
     trial = _trial(scores, lines, features, X[known:], full[known:], boundary.focus)
     choice = tune(trial, allowed)
     chosen = [lines[k] for k in choice.checkpoints]
@@ -157,7 +158,15 @@ def _conditional_family(
         upper = clearness * demanded
         return _plan(scores, features, chosen, np.append(upper[:-1], 0.0) if choice.closes else upper)
 
-    return Family(np.concatenate([[np.inf], CLEARNESS]), plan)
+    return Family(np.concatenate([[np.inf], CLEARNESS]), plan, found)
+
+
+def _looks(prices: Prices, features: NDArray[np.intp]) -> list[int]:
+    """Return after how many features a plan may look: not in the midst of what was bought together."""
+    bought = prices.purchase[features]
+    last = {int(purchase): position + 1 for position, purchase in enumerate(bought)}
+    ends = np.array(sorted(last.values()))
+    return sorted({int(ends[k]) for k in np.searchsorted(ends, SIZES) if k < ends.size})
 
 
 def _beyond(scores: Scores, X: NDArray[np.floating[Any]], features: NDArray[np.intp], regressed: int) -> list[_Line]:
@@ -183,7 +192,9 @@ def _plain_sums(coef: Reals, expected: Reals, sizes: list[int]) -> list[_Line]:
 def _with_the_rest(first: NDArray[np.intp], scores: Scores, order: str, seed: int) -> NDArray[np.intp]:
     """Return these features, and then all others in their order."""
     every = reading_order(order, scores.magnitude, seed)[0]
-    return np.concatenate([first, every[~np.isin(every, first)]])
+    rest = every[~np.isin(every, first)]
+    begun = np.isin(scores.prices.purchase[rest], scores.prices.purchase[first])  # paid for already
+    return np.concatenate([first, rest[begun], rest[~begun]])
 
 
 def _trial(
@@ -216,9 +227,9 @@ def _trial(
         wrong=wrong,
         spread=np.sqrt(np.maximum(emphasis(_lead(full), focus) @ off**2, 1e-300)),
         sizes=sizes,
-        spent=np.cumsum(scores.costs[features])[sizes - 1],
+        spent=scores.prices.spent(features)[sizes - 1],
         checking=scores.looking * (LOOKING + WEIGHING * weighed * scores.intercept.size),
-        everything=float(scores.costs.sum()),
+        everything=float(scores.prices.price.sum()),
         carries_on=np.array([line.first > 0 for line in lines]),
     )
 

@@ -1,0 +1,117 @@
+"""What features cost. Some are bought together: one blood sample gives ten values, one call returns a record."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Feature", "Prices", "position_of", "price_list"]
+
+Reals = NDArray[np.float64]
+Feature = str | int  # the name where names are known, else the index
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Purchases: each gives one feature or a group of them, and is paid for once."""
+
+    purchase: NDArray[np.intp]  # (n_features,) the purchase that brings each feature
+    price: Reals  # (purchases,)
+
+    def members(self, purchase: int) -> NDArray[np.intp]:
+        return np.flatnonzero(self.purchase == purchase)
+
+    @property
+    def groups(self) -> NDArray[np.intp]:
+        """Return the purchases that bring several features."""
+        return np.flatnonzero(np.bincount(self.purchase, minlength=self.price.size) > 1)
+
+    def spent(self, order: NDArray[np.integer[Any]]) -> Reals:
+        """Return what has been paid after each feature of an order."""
+        bought = self.purchase[order]
+        new = np.zeros(bought.size, dtype=bool)
+        new[np.unique(bought, return_index=True)[1]] = True
+        paid: Reals = np.cumsum(np.where(new, self.price[bought], 0.0))
+        return paid
+
+    def total(self, features: Sequence[int]) -> float:
+        """Return what these features cost, bought together."""
+        return float(self.price[np.unique(self.purchase[list(features)])].sum()) if len(features) else 0.0
+
+
+def price_list(
+    costs: Any, groups: Any, n_features: int, names: Sequence[str] | None, default: Prices | None = None
+) -> Prices:
+    """Return prices from what a user says of costs and groups; where nothing is said, the default or 1 per feature.
+
+    A group costs what is said of it by its name, or else the sum of its features' costs.
+    """
+    if costs is None and groups is None and default is not None:
+        return default
+    members = _members(groups, n_features, names)
+    own, named = np.ones(n_features), {}
+    if isinstance(costs, Mapping):
+        grouped = {feature for group in members.values() for feature in group}
+        for key, value in costs.items():
+            if key in members:
+                named[key] = _price(key, value)
+                continue
+            feature = position_of(key, n_features, names, "costs")
+            own[feature] = _price(key, value)
+            if feature in grouped and any(feature in members[group] for group in members if group in costs):
+                raise ValueError(f"costs names {key!r} and its group: a group is paid for once. Leave one of them out.")
+    elif costs is not None:
+        own = np.asarray(costs, dtype=np.float64)
+        if own.shape != (n_features,) or not (np.isfinite(own) & (own > 0)).all():
+            raise ValueError(f"costs must be {n_features} positive numbers, one per feature; got shape {own.shape}.")
+    purchase = np.full(n_features, -1, dtype=np.intp)
+    price: list[float] = []
+    for group, features in members.items():
+        purchase[features] = len(price)
+        price.append(named.get(group, float(own[features].sum())))
+    single = np.flatnonzero(purchase < 0)
+    purchase[single] = len(price) + np.arange(single.size)
+    return Prices(purchase, np.concatenate([price, own[single]]))
+
+
+def position_of(feature: Any, n_features: int, names: Sequence[str] | None, where: str) -> int:
+    """Return the index of a feature that is given by its name or by its index."""
+    if isinstance(feature, str) and names is not None:
+        found = [position for position, name in enumerate(names) if name == feature]
+        if found:
+            return found[0]
+    elif isinstance(feature, int | np.integer) and not isinstance(feature, bool) and 0 <= feature < n_features:
+        return int(feature)
+    known = f"0 to {n_features - 1}" if names is None else f"{', '.join(map(str, list(names)[:5]))}, …"
+    raise ValueError(f"{where}: there is no feature {feature!r}. The features are {known}.")
+
+
+def _members(groups: Any, n_features: int, names: Sequence[str] | None) -> dict[Hashable, list[int]]:
+    if groups is None:
+        return {}
+    if isinstance(groups, Mapping):
+        members = {
+            group: [position_of(feature, n_features, names, f"groups[{group!r}]") for feature in features]
+            for group, features in groups.items()
+        }
+    else:
+        labels = list(groups)
+        if len(labels) != n_features:
+            raise ValueError(
+                f"groups must be a dict of group to features, or {n_features} labels; got {len(labels)} labels."
+            )
+        members = {}
+        for position, label in enumerate(labels):
+            members.setdefault(label, []).append(position)
+    every = [feature for features in members.values() for feature in features]
+    if len(set(every)) != len(every) or not all(members.values()):
+        raise ValueError("groups: every group needs at least one feature, and every feature at most one group.")
+    return members
+
+
+def _price(key: Any, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < np.inf:
+        raise ValueError(f"costs[{key!r}] must be a positive number; got {value!r}.")
+    return float(value)

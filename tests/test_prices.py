@@ -1,0 +1,52 @@
+"""What features cost: alone, together, and by name."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from saccade.prices import price_list
+
+NAMES = ["age", "glucose", "iron", "weight"]
+
+
+def test_a_group_is_paid_for_once_whichever_of_its_features_comes_first():
+    prices = price_list({"sample": 20, "age": 2}, {"sample": ["glucose", "iron"]}, 4, NAMES)
+    assert prices.spent(np.array([0, 2, 3, 1])).tolist() == [2, 22, 23, 23]
+    assert prices.total([1, 2]) == 20
+    assert prices.total([]) == 0
+    assert prices.price.sum() == 23
+
+
+def test_a_group_without_a_price_costs_what_its_features_cost():
+    assert price_list([1, 2, 3, 4], [0, 1, 1, 2], 4, None).total([1]) == 5
+    assert price_list({"iron": 7}, {"sample": ["glucose", "iron"]}, 4, NAMES).total([1]) == 8
+
+
+@given(st.lists(st.floats(0.01, 100), min_size=1, max_size=8), st.randoms())
+def test_without_groups_every_feature_costs_its_own(costs, random):
+    order = list(range(len(costs)))
+    random.shuffle(order)
+    prices = price_list(costs, None, len(costs), None)
+    np.testing.assert_allclose(prices.spent(np.array(order)), np.cumsum([costs[j] for j in order]))
+
+
+@pytest.mark.parametrize(
+    ("costs", "groups", "message"),
+    [
+        ([1, 2], None, "4 positive numbers"),
+        ([1, 2, 3, np.nan], None, "4 positive numbers"),
+        ({"age": -1}, None, "must be a positive number"),
+        ({"age": "much"}, None, "must be a positive number"),
+        ({"height": 1}, None, "no feature 'height'"),
+        (None, {"sample": ["height"]}, "no feature 'height'"),
+        (None, {"sample": ["age"], "other": ["age"]}, "at most one group"),
+        (None, {"sample": []}, "at least one feature"),
+        (None, ["a", "b"], "2 labels"),
+        ({"sample": 3, "iron": 1}, {"sample": ["glucose", "iron"]}, "paid for once"),
+        ({9: 1}, None, "no feature 9"),
+    ],
+)
+def test_prices_that_cannot_be_are_refused(costs, groups, message):
+    with pytest.raises(ValueError, match=message):
+        price_list(costs, groups, 4, NAMES)
