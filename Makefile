@@ -35,6 +35,7 @@ format: .venv/installed ## Format the code
 bench: .venv/installed ## Measure speed and accuracy beside the peers
 	$(BIN)/python benchmarks/learning.py
 	$(BIN)/python benchmarks/prediction.py
+	$(BIN)/python benchmarks/costly.py
 
 clean: ## Remove everything that was made
 	rm -rf .venv .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist

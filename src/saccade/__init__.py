@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from saccade import datasets, simulate
     from saccade.attentive import AttentiveClassifier, attend
     from saccade.boundaries import Budget, Conditional, ConstantSTST, CurvedSTST, Full
+    from saccade.files.models import load, save
     from saccade.learners.passive_aggressive import PassiveAggressive
     from saccade.learners.pegasos import Pegasos
     from saccade.learners.perceptron import Perceptron
@@ -26,6 +27,8 @@ _HOMES = {
     "Perceptron": "saccade.learners.perceptron",
     "attend": "saccade.attentive",
     "datasets": "saccade",
+    "load": "saccade.files.models",
+    "save": "saccade.files.models",
     "simulate": "saccade",
 }
 
@@ -42,6 +45,8 @@ __all__ = [
     "__version__",
     "attend",
     "datasets",
+    "load",
+    "save",
     "simulate",
 ]
 

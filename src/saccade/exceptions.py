@@ -3,9 +3,11 @@
 UserWarning
 ├── LevelNotHeldWarning     the audit measured more decision errors than the level allows
 └── OtherVersionWarning     a model was pickled by another version of saccade
+ValueError
+└── ModelFileError          a file is no model that this version of saccade can load
 """
 
-__all__ = ["LevelNotHeldWarning", "OtherVersionWarning"]
+__all__ = ["LevelNotHeldWarning", "ModelFileError", "OtherVersionWarning"]
 
 
 class LevelNotHeldWarning(UserWarning):
@@ -14,3 +16,7 @@ class LevelNotHeldWarning(UserWarning):
 
 class OtherVersionWarning(UserWarning):
     """A model was pickled by another version of saccade."""
+
+
+class ModelFileError(ValueError):
+    """A file is no model that this version of saccade can load."""

@@ -1,16 +1,19 @@
 """What a fitted linear model is made of: weights and intercepts in terms of the columns that a user passes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-__all__ = ["LinearModel", "linear_model"]
+__all__ = ["LinearModel", "LoadedLinear", "linear_model"]
 
 Reals = NDArray[np.float64]
 
@@ -29,6 +32,25 @@ class LinearModel:
     intercept: Reals  # (scores,)
     classes: NDArray[Any]
     names: NDArray[Any] | None  # of the features, where the model knows them
+
+
+class LoadedLinear(LinearClassifierMixin, BaseEstimator):
+    """A linear classifier of which only the weights are known: it predicts, and cannot be fitted."""
+
+    def __init__(
+        self, coef: Reals, intercept: Reals, classes: NDArray[Any], names: Sequence[str] | None = None
+    ) -> None:
+        self.coef = coef
+        self.intercept = intercept
+        self.classes = classes
+        self.names = names
+        self.coef_, self.intercept_, self.classes_ = coef, intercept, classes
+        self.n_features_in_ = coef.shape[1]
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        raise TypeError("This model was loaded from a file, with its weights alone: it cannot be fitted again.")
 
 
 def linear_model(model: Any) -> LinearModel:
@@ -58,7 +80,7 @@ def linear_model(model: Any) -> LinearModel:
     for scaler in reversed(scalers):
         factor, shift = _scaling(scaler)
         intercept, coef = intercept + coef @ shift, coef * factor
-    return LinearModel(coef, np.array(intercept), classes, names)
+    return LinearModel(np.ascontiguousarray(coef), np.array(intercept), classes, names)
 
 
 def _dense(coef: Any) -> Any:

@@ -155,8 +155,7 @@ def _conditional_family(
     def plan(clearness: float) -> Plan:
         if np.isinf(clearness):
             return _plan(scores, features, [], np.zeros(0))
-        upper = clearness * demanded
-        return _plan(scores, features, chosen, np.append(upper[:-1], 0.0) if choice.closes else upper)
+        return _plan(scores, features, chosen, choice.thresholds(clearness, demanded))
 
     return Family(np.concatenate([[np.inf], CLEARNESS]), plan, found)
 
@@ -244,8 +243,8 @@ def _plan(scores: Scores, features: NDArray[np.intp], lines: list[_Line], upper:
         checkpoints=np.array([line.size for line in lines], dtype=np.int64),
         first=np.array([line.first for line in lines], dtype=np.int64),
         begins=np.cumsum(weighed)[: len(lines)],
-        weights=np.concatenate([none, *(line.weights for line in lines)], axis=1),
-        shift=np.stack(shift, axis=1) if lines else none,
+        weights=np.ascontiguousarray(np.concatenate([none, *(line.weights for line in lines)], axis=1)),
+        shift=np.ascontiguousarray(np.stack(shift, axis=1)) if lines else none,
         lower=-upper,
         upper=upper,
         coef=scores.coef,

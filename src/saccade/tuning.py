@@ -1,6 +1,6 @@
 """Which thresholds and which checkpoints: what would have cost least on rows that the regression did not see."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,8 @@ TILTS = (-0.1, 0.0, 0.1)
 CLEARNESS = np.geomspace(8.0, 0.25, 120)
 # A plan may decide every row at its last checkpoint where this uses at most this share of the errors allowed.
 CLOSING = 0.1
+# Closing begins and ends at these multiples of the clearness that was tuned for.
+CLOSING_BEGINS, CLOSING_ENDS = 2.5, 1.5
 # A last checkpoint that decides every row has read at least so many features.
 FEWEST_AT_THE_CLOSE = 16
 
@@ -45,6 +47,19 @@ class Choice:
     tilt: float
     checkpoints: NDArray[np.intp]
     closes: bool
+    clearness: float = np.inf  # the boldest at which the errors are allowed
+
+    def thresholds(self, clearness: float, demanded: Reals) -> Reals:
+        """Return what the checkpoints demand at a clearness.
+
+        A last checkpoint that closes does so by and by, well before the clearness that was tuned for: where its errors
+        turn out to be too many, settings before that are certified, and few rows are read to the end.
+        """
+        upper = clearness * demanded
+        if self.closes:
+            begun, done = CLOSING_BEGINS * self.clearness, CLOSING_ENDS * self.clearness
+            upper[-1] *= np.clip((clearness - done) / (begun - done), 0.0, 1.0)
+        return upper
 
 
 def tune(trial: Trial, allowed: float) -> Choice:
@@ -60,20 +75,20 @@ def tune(trial: Trial, allowed: float) -> Choice:
         for tilt in TILTS
         for last, closes in [*((int(k), True) for k in np.flatnonzero(may_close[:-1])), (count - 1, False)]
     ]
-    cost, choice = min(((_cost(trial, choice, allowed), choice) for choice in choices), key=lambda one: one[0])
+    cost, choice = min((_tried(trial, choice, allowed) for choice in choices), key=lambda one: one[0])
     while choice.checkpoints.size > 1:
         droppable = choice.checkpoints[:-1][~trial.carries_on[choice.checkpoints[1:]]]
         if droppable.size == 0:
             break
         fewer = [Choice(choice.tilt, np.setdiff1d(choice.checkpoints, [k]), choice.closes) for k in droppable]
-        best, dropped = min(((_cost(trial, one, allowed), one) for one in fewer), key=lambda one: one[0])
+        best, dropped = min((_tried(trial, one, allowed) for one in fewer), key=lambda one: one[0])
         if best > cost:
             break
         cost, choice = best, dropped
     return choice
 
 
-def _cost(trial: Trial, choice: Choice, allowed: float) -> float:
+def _tried(trial: Trial, choice: Choice, allowed: float) -> tuple[float, Choice]:
     """Return the mean cost of a row with the boldest thresholds, coming from the safest, that err rarely enough."""
     chosen = choice.checkpoints
     demanded = trial.demanded(choice.tilt)[chosen]
@@ -81,7 +96,7 @@ def _cost(trial: Trial, choice: Choice, allowed: float) -> float:
     wrong, looks = trial.wrong[:, chosen], np.cumsum(trial.checking[chosen])
     spent = np.append(trial.spent[chosen] + looks, trial.everything + looks[-1])
     rows, last = np.arange(clear.shape[0]), chosen.size - 1
-    best = float(spent[-1])
+    best, boldest = float(spent[-1]), np.inf
     for clearness in CLEARNESS[::4]:
         stop = (clear < clearness).sum(axis=1)
         if choice.closes:
@@ -89,5 +104,5 @@ def _cost(trial: Trial, choice: Choice, allowed: float) -> float:
         errors = wrong[rows, np.minimum(stop, last)] & (stop <= last)
         if errors.mean() > allowed:
             break
-        best = min(best, float(spent[stop].mean()))
-    return best
+        best, boldest = min((best, boldest), (float(spent[stop].mean()), float(clearness)))
+    return best, replace(choice, clearness=boldest)

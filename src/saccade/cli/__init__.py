@@ -10,6 +10,9 @@ def main() -> None:
     except ModuleNotFoundError as missing:
         if missing.name != "click":
             raise
-        print("saccade: the command line needs click. Install it with: pip install 'saccade[report]'", file=sys.stderr)
+        extra = "report" if "reproduce" in sys.argv else "files"
+        print(
+            f"saccade: the command line needs click. Install it with: pip install 'saccade[{extra}]'", file=sys.stderr
+        )
         sys.exit(2)
     sys.exit(run(sys.argv[1:]))

@@ -5,6 +5,7 @@ import sys
 
 import click
 
+from saccade.cli.ask import ask
 from saccade.cli.reproduce import reproduce
 from saccade.version import __version__
 
@@ -17,6 +18,7 @@ def commands() -> None:
     """Classifiers that stop reading features as soon as the decision is clear."""
 
 
+commands.add_command(ask)
 commands.add_command(reproduce)
 
 
@@ -36,6 +38,6 @@ def run(arguments: list[str]) -> int:
         print(f"saccade: {error}", file=sys.stderr)
         return 1
     except (click.Abort, KeyboardInterrupt):
-        print("saccade: interrupted, nothing was written", file=sys.stderr)
+        print("saccade: interrupted", file=sys.stderr)
         return INTERRUPTED
     return status if isinstance(status, int) else 0

@@ -2,12 +2,13 @@
 
 import os
 import sys
-import tempfile
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import click
+
+from saccade.files.writing import check_writable, write_whole
 
 
 @click.command(short_help="Run the paper's experiments: a table and a page.")
@@ -22,7 +23,10 @@ import click
 def reproduce(out: Path, quick: bool, seed: int, permutations: int | None, jobs: int | None, as_json: bool) -> None:
     """Run every experiment of the paper, print what holds, and write one HTML page."""
     target = out.resolve()  # a link stays one, and the file that it names is replaced
-    check_writable(target)
+    try:
+        check_writable(target)
+    except OSError as error:
+        raise click.UsageError(f"--out {target} cannot be written: {error.strerror or error}.") from error
     try:
         import jinja2  # noqa: F401
         import matplotlib  # noqa: F401
@@ -40,36 +44,6 @@ def reproduce(out: Path, quick: bool, seed: int, permutations: int | None, jobs:
     silent = not sys.stderr.isatty()
     with click.progressbar(length=length, label="Experiments", file=sys.stderr, hidden=silent) as bar:
         found = run_all(seed, size, jobs or os.cpu_count() or 1, progress=partial(bar.update, 1))
-    write_whole(target, page.render(found))
+    write_whole(target, page.render(found).encode())
     print(records.as_json(found) if as_json else text.render(found))
     print(f"The page: {out}", file=sys.stderr)
-
-
-def check_writable(path: Path) -> None:
-    """Raise at once what writing the page would raise at the end."""
-    try:
-        if path.exists() and not path.is_file():
-            raise OSError("it is not a regular file")
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=scratch_prefix(path)):
-            pass
-    except OSError as error:
-        raise click.UsageError(f"--out {path} cannot be written: {error.strerror or error}.") from error
-
-
-def scratch_prefix(path: Path) -> str:
-    return f".{path.name}-"
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file that appears whole or not at all."""
-    handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=scratch_prefix(path))
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(scratch, 0o666 & ~umask)  # mkstemp's own mode would hide the page from everyone else
-        os.replace(scratch, path)
-    except BaseException:
-        os.unlink(scratch)
-        raise

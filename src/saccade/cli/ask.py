@@ -1,0 +1,144 @@
+"""``saccade ask``: a questionnaire that stops as soon as the answer is clear."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from saccade.attentive import AttentiveClassifier
+    from saccade.inquiry import Inquiry
+
+CANNOT_BE_HAD = "?"
+
+
+@click.command(short_help="Ask for one value after another until the label is clear.")
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option("--known", multiple=True, metavar="NAME=VALUE", help="What is known already, and costs nothing.")
+@click.option(
+    "--state",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A file that keeps the answers, so that a questionnaire can go on another day.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
+def ask(model: Path, known: tuple[str, ...], state: Path | None, as_json: bool) -> None:
+    """Ask a person for the features of one row, and stop when the label is clear.
+
+    MODEL is a file that saccade.save wrote of an AttentiveClassifier.
+    """
+    from saccade.files.writing import write_whole
+
+    attentive = _loaded(model)
+    inquiry = _begun(attentive, known, state)
+    while inquiry.wanted is not None:
+        _ask_once(attentive, inquiry)
+        if state is not None:
+            write_whole(state, inquiry.to_json().encode())
+    print(json.dumps(_outcome(inquiry)) if as_json else _sentence(inquiry, attentive))
+
+
+def _loaded(path: Path) -> "AttentiveClassifier":
+    try:
+        import saccade
+
+        found = saccade.load(path)
+    except (ValueError, ModuleNotFoundError) as error:
+        raise click.ClickException(str(error)) from error
+    if not isinstance(found, saccade.AttentiveClassifier):
+        raise click.ClickException(
+            f"{path} holds a {type(found).__name__}, which is not certified for questions. Save what "
+            "saccade.attend(model, X) returns instead."
+        )
+    return found
+
+
+def _begun(attentive: "AttentiveClassifier", known: tuple[str, ...], state: Path | None) -> "Inquiry":
+    try:
+        if state is not None and state.exists():
+            if known:
+                raise click.UsageError("--known is for a new questionnaire; --state goes on with an old one.")
+            return attentive.resume(state.read_text(encoding="utf-8"))
+        pairs = [_pair(attentive, one) for one in known]
+        if len({name for name, _ in pairs}) < len(pairs):
+            raise click.UsageError("--known: a feature is given twice.")
+        return attentive.inquire(known=dict(pairs))
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _pair(attentive: "AttentiveClassifier", text: str) -> tuple[str | int, float | None]:
+    name, equals, value = text.rpartition("=")
+    if not equals:
+        raise click.UsageError(f"--known {text}: expected NAME=VALUE.")
+    return (int(name) if name.isdigit() and attentive._names is None else name), _number(value)
+
+
+def _number(text: str) -> float | None:
+    """Return the number, or None for what cannot be had."""
+    if text.strip() in ("", CANNOT_BE_HAD):
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise click.UsageError(f"{text!r} is not a number.") from None
+
+
+def _ask_once(attentive: "AttentiveClassifier", inquiry: "Inquiry") -> None:
+    """Ask until there is an answer that can be taken, and say how sure it makes."""
+    question, low, high = _question(attentive, inquiry.wanted)
+    while True:
+        click.echo(f"{question} [{low:.4g} to {high:.4g}]: ", nl=False, err=True)
+        line = sys.stdin.readline()
+        if not line:
+            raise click.ClickException(
+                f"the answers ended before the label was clear; it leans to {inquiry.leaning}, {_sure(inquiry)}."
+            )
+        try:
+            value = _number(line.strip())
+            inquiry.tell(value)
+            break
+        except (click.UsageError, ValueError) as error:
+            click.echo(f"  {error} Type a number, or {CANNOT_BE_HAD} where it cannot be had.", err=True)
+    if value is not None and not low <= value <= high:
+        click.echo("  That is outside what the model was planned on; the certificate is about values inside.", err=True)
+    if inquiry.label is None:
+        click.echo(f"  leaning to {inquiry.leaning}, {_sure(inquiry)}", err=True)
+
+
+def _question(attentive: "AttentiveClassifier", wanted: Any) -> tuple[str, float, float]:
+    """Return the name of a feature, with its unit where the name has one, and the range of its values."""
+    names, population = attentive._names, attentive.population_
+    position = wanted if names is None else names.index(wanted)
+    return wanted if names else f"feature {wanted}", population.low[position], population.high[position]
+
+
+def _sure(inquiry: "Inquiry") -> str:
+    return f"{100 * min(inquiry.confidence, 0.999):.1f} % sure"
+
+
+def _sentence(inquiry: "Inquiry", attentive: "AttentiveClassifier") -> str:
+    certificate = attentive.certificate_
+    level = (
+        f"as certified: at most {100 * certificate.delta:.3g} % of rows get another label than all "
+        f"{certificate.n_features} features would give them"
+        if inquiry.certified
+        else "not certified: too much was missing"
+    )
+    count = len(inquiry.asked)
+    questions = "1 question" if count == 1 else f"{count} questions"
+    return f"{inquiry.label}, after {questions} at a cost of {inquiry.spent:g}, {level}."
+
+
+def _outcome(inquiry: "Inquiry") -> dict[str, Any]:
+    label = inquiry.label
+    margin = inquiry.margin
+    return {
+        "label": label.item() if hasattr(label, "item") else label,
+        "certified": inquiry.certified,
+        "confidence": inquiry.confidence,
+        "margin": margin if isinstance(margin, float) else margin.tolist(),
+        "asked": list(inquiry.asked),
+        "spent": inquiry.spent,
+    }

@@ -1,0 +1,92 @@
+"""One file of arrays and a JSON header (safetensors): read without running anything, and checked array by array."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+try:
+    from safetensors import SafetensorError, safe_open
+    from safetensors.numpy import save as to_bytes
+except ModuleNotFoundError as missing:
+    raise ModuleNotFoundError(
+        "Model files need safetensors. Install it with: pip install 'saccade[files]'", name=missing.name
+    ) from missing
+
+from saccade.exceptions import ModelFileError
+from saccade.files.writing import write_whole
+
+__all__ = ["Archive", "read_archive", "write_archive"]
+
+HEADER = "saccade"
+
+
+class Archive:
+    """What a file holds. Arrays are handed out only with the shape and the type that they must have."""
+
+    def __init__(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        self.header = header
+        self._arrays = arrays
+
+    def field(self, name: str, kind: type | tuple[type, ...]) -> Any:
+        """Return a field of the header, which must be of this kind."""
+        value = self.header.get(name)
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            raise ModelFileError(f"its field {name!r} is {str(value)[:80]!r}")
+        return value
+
+    def names(self, n_features: int) -> list[str] | None:
+        """Return the features' names, where the model knows them."""
+        names: list[str] | None = self.header.get("names")
+        if names is not None:
+            listed = isinstance(names, list) and all(isinstance(name, str) for name in names)
+            if not listed or len(names) != n_features:
+                raise ModelFileError(f"its names are not those of {n_features} features")
+        return names
+
+    def array(self, name: str, dtype: Any, shape: tuple[int | None, ...], *, finite: bool = True) -> NDArray[Any]:
+        """Return an array; None in a shape stands for any length."""
+        if name not in self._arrays:
+            raise ModelFileError(f"it has no array {name!r}")
+        found = self._arrays[name]
+        fits = len(found.shape) == len(shape) and all(
+            want in (None, have) for want, have in zip(shape, found.shape, strict=True)
+        )
+        if found.dtype != np.dtype(dtype) or not fits:
+            wanted = f"{np.dtype(dtype)} {shape}".replace("None", "any")
+            raise ModelFileError(f"its array {name!r} is {found.dtype} {found.shape}, not {wanted}")
+        bad = ~np.isfinite(found) if finite else np.isnan(found)
+        if found.dtype.kind == "f" and bad.any():
+            raise ModelFileError(f"its array {name!r} has values that are not finite")
+        return found
+
+
+def write_archive(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write a file that appears whole or not at all."""
+    text = json.dumps(header, allow_nan=False)
+    content = to_bytes({name: np.ascontiguousarray(one) for name, one in arrays.items()}, {HEADER: text})
+    write_whole(Path(path), content)
+
+
+def read_archive(path: str | os.PathLike[str]) -> Archive:
+    """Read a file of ours; what is not one raises a ModelFileError, and what cannot be opened an OSError."""
+    with open(path, "rb"):  # so that a file that cannot be opened raises what Python's users expect
+        pass
+    try:
+        with safe_open(path, framework="numpy") as file:
+            text = (file.metadata() or {}).get(HEADER)
+            if text is None:
+                raise ModelFileError("it was not written by saccade")
+            header = json.loads(text)
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no dict
+    except (SafetensorError, ValueError, TypeError, OverflowError, RecursionError) as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(f"it is damaged, or no model file ({type(error).__name__}: {str(error)[:120]})") from error
+    if not isinstance(header, dict):
+        raise ModelFileError("its header is no JSON object")
+    return Archive(header, arrays)

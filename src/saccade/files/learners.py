@@ -1,0 +1,88 @@
+"""Learners in files: their parameters, and all that they carry from one example to the next."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.exceptions import ModelFileError
+from saccade.files.archive import Archive
+from saccade.files.parameters import decode, decode_labels, encode, encode_labels
+from saccade.kernels.state import State
+from saccade.learners.classifier import AttentiveLearner
+from saccade.learners.passive_aggressive import PassiveAggressive
+from saccade.learners.pegasos import Pegasos
+from saccade.learners.perceptron import Perceptron
+
+__all__ = ["LEARNERS", "learner_from", "learner_parts"]
+
+LEARNERS: dict[str, type[AttentiveLearner]] = {kind.__name__: kind for kind in (Pegasos, Perceptron, PassiveAggressive)}
+# Room to work in holds nothing that is worth keeping.
+KEPT = [name for name in State._fields if name not in ("path", "spare_real", "spare_whole")]
+MAY_BE_INFINITE = {"cushion"}
+
+
+def learner_parts(model: AttentiveLearner) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the header and the arrays of a fitted learner."""
+    learners = model._learners
+    seeds = [one.settings.seed for one in learners]
+    now = model._build(model.n_features_in_, learners[0].state.weights.dtype, seeds)
+    if any(new.settings != old.settings for new, old in zip(now, learners, strict=True)):
+        raise ValueError("Parameters were changed after fit. Fit again, or set them back, before saving.")
+    header = {
+        "parameters": {name: encode(name, value) for name, value in model.get_params(deep=False).items()},
+        "classes": encode_labels(model.classes_),
+        "names": _names(model),
+        "seeds": seeds,
+        "n_iter": int(model.n_iter_),
+        "alarmed": bool(model._alarmed),
+    }
+    return header, {name: np.stack([getattr(one.state, name) for one in learners]) for name in KEPT}
+
+
+def learner_from(archive: Archive, kind: type[AttentiveLearner]) -> AttentiveLearner:
+    """Build a learner, as it would be made anew, and give it what was learned, piece by piece, where it fits."""
+    model = _built(kind, archive.field("parameters", dict))
+    classes = decode_labels(archive.header.get("classes"))
+    count = 1 if classes.size == 2 else classes.size
+    single = str(archive.header.get("dtype")) == "float32"
+    weights = archive.array("weights", np.float32 if single else np.float64, (count, None))
+    n, seeds = weights.shape[1], archive.field("seeds", list)
+    if n == 0 or len(seeds) != count or not all(type(seed) is int and 0 <= seed < 2**31 for seed in seeds):
+        raise ModelFileError(f"its seeds are {str(seeds)[:80]}")
+    names = archive.names(n)
+    fresh = model._build(n, weights.dtype, seeds)
+    kept = {name: _kept(archive, name, getattr(fresh[0].state, name), count) for name in KEPT}
+    if (kept["order"] >= n).any() or (kept["whole"] < 0).any():
+        raise ModelFileError("its order or its counters are impossible")
+    learners = [
+        replace(one, state=one.state._replace(**{name: array[k].copy() for name, array in kept.items()}))
+        for k, one in enumerate(fresh)
+    ]
+    model._take(learners, classes)
+    model.n_features_in_ = n
+    if names is not None:
+        model.feature_names_in_ = np.array(names, dtype=object)
+    model.n_iter_, model._alarmed = archive.field("n_iter", int), archive.field("alarmed", bool)
+    return model
+
+
+def _kept(archive: Archive, name: str, like: NDArray[Any], count: int) -> NDArray[Any]:
+    return archive.array(name, like.dtype, (count, *like.shape), finite=name not in MAY_BE_INFINITE)
+
+
+def _built(kind: type[AttentiveLearner], parameters: dict[str, Any]) -> AttentiveLearner:
+    try:
+        model = kind(**{name: decode(name, value) for name, value in parameters.items()})
+        model._check_parameters()
+    except ModelFileError:
+        raise
+    except (TypeError, ValueError, ArithmeticError) as error:
+        raise ModelFileError(f"its parameters are not those of {kind.__name__}: {error}") from error
+    return model
+
+
+def _names(model: AttentiveLearner) -> list[str] | None:
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]

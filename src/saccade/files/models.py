@@ -1,0 +1,58 @@
+"""Save a model to one file, and load it: never by unpickling."""
+
+import os
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from saccade.attentive import AttentiveClassifier
+from saccade.exceptions import ModelFileError
+from saccade.files.archive import read_archive, write_archive
+from saccade.files.attentive import attentive_from, attentive_parts
+from saccade.files.learners import LEARNERS, learner_from, learner_parts
+from saccade.version import __version__
+
+__all__ = ["FORMAT", "load", "save"]
+
+FORMAT = 1
+
+
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model to one file of arrays and JSON; an older file stays as it was until the new one is whole.
+
+    Of the linear model behind an ``AttentiveClassifier`` the weights are kept: what is loaded can be read, certified
+    anew and asked, but the model itself cannot be fitted again.
+    """
+    name = type(model).__name__
+    if type(model) is not LEARNERS.get(name, AttentiveClassifier):
+        known = ", ".join([*LEARNERS, AttentiveClassifier.__name__])
+        raise TypeError(f"{name} cannot be saved, only {known}. Make a fitted linear model one with saccade.attend.")
+    check_is_fitted(model)
+    parts = attentive_parts(model) if isinstance(model, AttentiveClassifier) else learner_parts(model)
+    header, arrays = parts
+    if "weights" in arrays:
+        header = {**header, "dtype": arrays["weights"].dtype.name}
+    write_archive(path, {"format": FORMAT, "version": __version__, "class": name, **header}, arrays)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Return the model that a file holds, with the same predictions to the last bit.
+
+    The file is parsed and audited before anything is built, and no code in it is ever run. A file that is no model, or
+    one of a later format, raises ``ModelFileError``, which is a ValueError.
+    """
+    try:
+        archive = read_archive(path)
+        version = archive.header.get("format")
+        if version != FORMAT:
+            raise ModelFileError(
+                f"it has format {str(version)[:20]!r}, and this is saccade {__version__}, which reads format {FORMAT}"
+            )
+        name = archive.field("class", str)
+        if name == AttentiveClassifier.__name__:
+            return attentive_from(archive)
+        if name not in LEARNERS:
+            raise ModelFileError(f"it holds a {name[:80]!r}, which this version of saccade does not know")
+        return learner_from(archive, LEARNERS[name])
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)} cannot be loaded: {error}.") from None

@@ -1,0 +1,78 @@
+"""Parameters of models as JSON, and back. Nothing is looked up by name but a short list of boundaries."""
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.boundaries import Budget, Conditional, ConstantSTST, CurvedSTST, Full
+from saccade.exceptions import ModelFileError
+
+__all__ = ["decode", "decode_labels", "encode", "encode_labels"]
+
+BOUNDARIES = {kind.__name__: kind for kind in (Full, Budget, ConstantSTST, CurvedSTST, Conditional)}
+
+
+def encode(name: str, value: Any) -> Any:
+    """Return what JSON can hold."""
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        return float(value)
+    if type(value) in BOUNDARIES.values():
+        parameters = {key: encode(f"{name}__{key}", one) for key, one in value.get_params(deep=False).items()}
+        return {"boundary": type(value).__name__, "parameters": parameters}
+    if isinstance(value, dict):
+        return {"dict": [[encode(name, key), encode(name, one)] for key, one in value.items()]}
+    if isinstance(value, list | tuple | np.ndarray):
+        return {"list": [encode(name, one) for one in value]}
+    raise TypeError(
+        f"{name}={value!r} cannot be saved: only numbers, texts, lists, dicts and saccade's boundaries can. "
+        f"Set it to one of these first, for example with set_params({name}=None)."
+    )
+
+
+def decode(name: str, value: Any) -> Any:
+    """Return the parameter that was encoded."""
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case {"boundary": str(kind), "parameters": dict(parameters)} if kind in BOUNDARIES:
+            try:
+                return BOUNDARIES[kind](**{key: decode(name, one) for key, one in parameters.items()})
+            except TypeError as error:
+                raise ModelFileError(f"its {name} is not a {kind}: {error}") from error
+        case {"dict": list(pairs)} if all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+            keys = [decode(name, key) for key, _ in pairs]
+            if all(isinstance(key, str | int | float | bool | None) for key in keys):
+                return dict(zip(keys, (decode(name, one) for _, one in pairs), strict=True))
+        case {"list": list(values)}:
+            return [decode(name, one) for one in values]
+    raise ModelFileError(f"its {name} is {str(value)[:80]!r}, which is nothing that this version of saccade knows")
+
+
+def encode_labels(classes: NDArray[Any]) -> dict[str, Any]:
+    if classes.dtype.kind not in "biufU" and not all(isinstance(label, str) for label in classes):
+        raise TypeError(f"The classes {classes[:3].tolist()} … cannot be saved: only numbers and texts can.")
+    return {"dtype": classes.dtype.str, "labels": classes.tolist()}
+
+
+def decode_labels(found: Any) -> NDArray[Any]:
+    match found:
+        case {"dtype": str(dtype), "labels": list(labels)} if dtype.lstrip("<>|=")[:1] in "biufUO" and len(labels) > 1:
+            kinds = (str,) if dtype.lstrip("<>|=")[0] in "UO" else (int, float)
+            if len(dtype) < 12 and all(isinstance(label, kinds) for label in labels):
+                try:
+                    longest = max(len(str(label)) for label in labels)
+                    kind = np.dtype(f"<U{longest}" if "U" in dtype else dtype)
+                    classes = np.array(labels, dtype=kind)
+                except (TypeError, ValueError, OverflowError) as error:
+                    raise ModelFileError(f"its classes are no labels: {error}") from error
+                if np.unique(classes).size == classes.size:
+                    return classes
+    raise ModelFileError(f"its classes are {str(found)[:80]!r}")
