@@ -26,6 +26,8 @@ def test_the_public_names_are_these():
             "__version__",
             "attend",
             "datasets",
+            "load",
+            "save",
             "simulate",
         ],
         key=str.lower,

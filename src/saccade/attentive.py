@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import binom
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing, check_array, check_random_state
@@ -24,16 +23,17 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from saccade.absence import Population, plan_without
+from saccade.absence import Population
 from saccade.boundaries import Boundary, Conditional, as_boundary
-from saccade.calibration import Certificate, certify, rows_needed, upper_bound
+from saccade.calibration import Certificate, rows_needed
+from saccade.certifying import affordable, allowed_share, boldest, spare_features, unstopped
 from saccade.inputs import as_read_only, check_rows, is_plain, raise_not_finite
 from saccade.inquiry import Inquiry, Questions, resume
 from saccade.lazily import Fetch, LazyReading, read_lazily, read_lazily_async
 from saccade.learners.pegasos import Pegasos
 from saccade.linear import LinearModel, linear_model
 from saccade.orders import CODES
-from saccade.plan import Outcome, Plan, Reading, decided
+from saccade.plan import Plan, Reading, decided
 from saccade.planning import Family, Scores, plan_family
 from saccade.prices import Feature, Prices, price_list
 from saccade.readers.dispatch import read_plan
@@ -46,8 +46,6 @@ MOST_PLANNING_ROWS = 20_000
 MOST_PLANNING_CELLS = 100_000_000
 MOST_CALIBRATION_ROWS = 50_000
 MOST_CALIBRATION_CELLS = 120_000_000
-# Of so many features, the first that are asked for, it is tested whether a row may lack them.
-MOST_SPARED = 64
 FLOATS_AND_BYTES = (np.float64, np.float32, np.uint8)
 
 
@@ -352,7 +350,7 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 f"{planning.size + calibration.size} rows are too few to plan on some and calibrate on others."
             )
         planning_rows = self._as_floats(X, planning)
-        allowed = self._allowed(calibration.size)
+        allowed = allowed_share(calibration.size, self.delta, self.confidence)
         family = plan_family(scores, planning_rows, self._boundary(), self.order, allowed, seed)
         calibration_rows = self._as_floats(X, calibration)
         population = Population(
@@ -362,80 +360,24 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             low=np.minimum(planning_rows.min(axis=0), calibration_rows.min(axis=0)).astype(np.float64),
             high=np.maximum(planning_rows.max(axis=0), calibration_rows.max(axis=0)).astype(np.float64),
         )
-        if self.average_features is None:
-            plan, certificate = self._certified(family, calibration_rows)
-        else:
-            plan, certificate = self._affordable(family, planning_rows, calibration_rows)
-        spare = self._spare(plan, certificate, population, prices, calibration_rows)
+        plan, certificate = self._chosen(family, planning_rows, calibration_rows)
+        spare = spare_features(plan, certificate, population, prices, calibration_rows)
         return plan, certificate, replace(population, spare=spare)
 
-    def _spare(
-        self, plan: Plan, certificate: Certificate, population: Population, prices: Prices, rows: NDArray[Any]
-    ) -> frozenset[tuple[int, ...]]:
-        """Return the features, and the groups of them, without which these rows still bear the certificate out."""
-        full, size = _full_labels(plan, rows), rows.shape[0]
-        alone = [(int(feature),) for feature in dict.fromkeys(plan.order[:MOST_SPARED].tolist())]
-        groups = [tuple(prices.members(int(group)).tolist()) for group in prices.groups]
-        spare = set()
-        for absent in dict.fromkeys([*alone, *groups]):
-            missing = np.isin(np.arange(plan.n_features), absent)
-            without = plan_without(plan, population, missing, certificate.delta)
-            errors = _disagreements(read_plan(without, rows), full)
-            if upper_bound(errors, size, self.confidence) <= certificate.delta:
-                spare.add(absent)
-        return frozenset(spare)
-
-    def _certified(self, family: Family, rows: NDArray[Any]) -> tuple[Plan, Certificate]:
-        """Return the boldest plan of the family that the calibration rows allow, and what they promise."""
-        size, needed = rows.shape[0], rows_needed(self.delta, self.confidence)
-        full = _full_labels(family.plan(family.settings[0]), rows)
-        accepted = None
-        if size >= needed:
-            accepted = certify(
-                family.settings,
-                lambda setting: _disagreements(read_plan(family.plan(setting), rows), full),
-                size,
-                self.delta,
-                self.confidence,
-            )
-        if accepted is not None:
-            plan = family.plan(accepted[0])
-            return plan, self._certificate(plan, rows, full, self.delta)
-        if self.when_too_few == "raise":
+    def _chosen(self, family: Family, planning: NDArray[Any], calibration: NDArray[Any]) -> tuple[Plan, Certificate]:
+        """Return the plan that keeps the level, or the average, at the least cost."""
+        if self.average_features is not None:
+            return affordable(family, planning, calibration, self.average_features, self.confidence)
+        size, level = calibration.shape[0], (self.delta, self.confidence)
+        found = boldest(family, calibration, *level)
+        if found is None and self.when_too_few == "raise":
             raise ValueError(
                 f"{size} calibration rows do not suffice to promise delta={self.delta} with "
-                f"confidence={self.confidence}: at least {needed} are needed, and more where labels disagree. Pass "
-                "more rows, raise delta or calibration_size, or set when_too_few='read' for a plan that reads every "
-                "feature."
+                f"confidence={self.confidence}: at least {rows_needed(*level)} are needed, and more where labels "
+                "disagree. Pass more rows, raise delta or calibration_size, or set when_too_few='read' for a plan that "
+                "reads every feature."
             )
-        whole = family.plan(family.settings[0]).without_stops()
-        n = whole.n_features
-        return whole, Certificate(self.delta, self.confidence, size, 0.0, 0.0, float(n), n)
-
-    def _affordable(
-        self, family: Family, planning: NDArray[Any], calibration: NDArray[Any]
-    ) -> tuple[Plan, Certificate]:
-        """Return the safest plan that reads few enough features of the planning rows, and the delta it gives."""
-        for setting in family.settings:
-            plan = family.plan(setting)
-            if read_plan(plan, planning)[1].mean() <= self.average_features:
-                return plan, self._certificate(plan, calibration, _full_labels(plan, calibration), None)
-        raise ValueError(
-            f"No plan reads as few as average_features={self.average_features} features per row. Raise it."
-        )
-
-    def _certificate(self, plan: Plan, rows: NDArray[Any], full: NDArray[np.intp], delta: float | None) -> Certificate:
-        """Return what these rows promise of a plan: the delta asked for, or the one that they give."""
-        size, outcome = rows.shape[0], read_plan(plan, rows)
-        observed, features = _disagreements(outcome, full), float(outcome[1].mean())
-        bound = upper_bound(observed, size, self.confidence)
-        promised = bound if delta is None else delta
-        return Certificate(promised, self.confidence, size, observed / size, bound, features, plan.n_features)
-
-    def _allowed(self, rows: int) -> float:
-        """Return the largest share of disagreement on the calibration rows that still gives the certificate."""
-        most = int(binom.ppf(1 - self.confidence, rows, self.delta)) - 1 if rows else 0
-        return max(most, 0) / max(rows, 1)
+        return unstopped(family, size, *level) if found is None else found
 
     def _boundary(self) -> Boundary:
         return Conditional() if self.boundary == "conditional" else as_boundary(self.boundary)
@@ -472,12 +414,3 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 def _margins(margin: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return margins as scikit-learn gives them: one per row for two classes, else one per row and class."""
     return margin[:, 0] if margin.shape[1] == 1 else margin
-
-
-def _full_labels(plan: Plan, rows: NDArray[Any]) -> NDArray[np.intp]:
-    """Return the full model's labels, summed as a reader sums them: not even rounding may tell the two apart."""
-    return decided(read_plan(plan.without_stops(), rows)[0])
-
-
-def _disagreements(outcome: Outcome, full: NDArray[np.intp]) -> int:
-    return int(np.sum(decided(outcome[0]) != full))
