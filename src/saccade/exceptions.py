@@ -4,10 +4,11 @@ UserWarning
 ├── LevelNotHeldWarning     the audit measured more decision errors than the level allows
 └── OtherVersionWarning     a model was pickled by another version of saccade
 ValueError
+├── DataFileError           a file of rows cannot be read
 └── ModelFileError          a file is no model that this version of saccade can load
 """
 
-__all__ = ["LevelNotHeldWarning", "ModelFileError", "OtherVersionWarning"]
+__all__ = ["DataFileError", "LevelNotHeldWarning", "ModelFileError", "OtherVersionWarning"]
 
 
 class LevelNotHeldWarning(UserWarning):
@@ -16,6 +17,10 @@ class LevelNotHeldWarning(UserWarning):
 
 class OtherVersionWarning(UserWarning):
     """A model was pickled by another version of saccade."""
+
+
+class DataFileError(ValueError):
+    """A file of rows cannot be read; the message names the file, and the line where there is one."""
 
 
 class ModelFileError(ValueError):

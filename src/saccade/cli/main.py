@@ -6,6 +6,9 @@ import sys
 import click
 
 from saccade.cli.ask import ask
+from saccade.cli.attend import attend, inspect_model
+from saccade.cli.fit import fit
+from saccade.cli.predict import evaluate, predict
 from saccade.cli.reproduce import reproduce
 from saccade.version import __version__
 
@@ -18,8 +21,8 @@ def commands() -> None:
     """Classifiers that stop reading features as soon as the decision is clear."""
 
 
-commands.add_command(ask)
-commands.add_command(reproduce)
+for command in (ask, attend, evaluate, fit, inspect_model, predict, reproduce):
+    commands.add_command(command)
 
 
 def run(arguments: list[str]) -> int:

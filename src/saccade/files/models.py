@@ -12,7 +12,7 @@ from saccade.files.attentive import attentive_from, attentive_parts
 from saccade.files.learners import LEARNERS, learner_from, learner_parts
 from saccade.version import __version__
 
-__all__ = ["FORMAT", "load", "save"]
+__all__ = ["FORMAT", "load", "load_with", "save", "save_with"]
 
 FORMAT = 1
 
@@ -23,6 +23,11 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     Of the linear model behind an ``AttentiveClassifier`` the weights are kept: what is loaded can be read, certified
     anew and asked, but the model itself cannot be fitted again.
     """
+    save_with(model, path, None)
+
+
+def save_with(model: Any, path: str | os.PathLike[str], state: dict[str, Any] | None) -> None:
+    """Save a model together with the state of whoever made it."""
     name = type(model).__name__
     if type(model) is not LEARNERS.get(name, AttentiveClassifier):
         known = ", ".join([*LEARNERS, AttentiveClassifier.__name__])
@@ -32,6 +37,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     header, arrays = parts
     if "weights" in arrays:
         header = {**header, "dtype": arrays["weights"].dtype.name}
+    if state is not None:
+        header = {**header, "state": state}
     write_archive(path, {"format": FORMAT, "version": __version__, "class": name, **header}, arrays)
 
 
@@ -41,6 +48,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     The file is parsed and audited before anything is built, and no code in it is ever run. A file that is no model, or
     one of a later format, raises ``ModelFileError``, which is a ValueError.
     """
+    return load_with(path)[0]
+
+
+def load_with(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any] | None]:
+    """Load a model, and the state that was saved with it."""
     try:
         archive = read_archive(path)
         version = archive.header.get("format")
@@ -50,9 +62,9 @@ def load(path: str | os.PathLike[str]) -> Any:
             )
         name = archive.field("class", str)
         if name == AttentiveClassifier.__name__:
-            return attentive_from(archive)
+            return attentive_from(archive), archive.header.get("state")
         if name not in LEARNERS:
             raise ModelFileError(f"it holds a {name[:80]!r}, which this version of saccade does not know")
-        return learner_from(archive, LEARNERS[name])
+        return learner_from(archive, LEARNERS[name]), archive.header.get("state")
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)} cannot be loaded: {error}.") from None

@@ -1,0 +1,1 @@
+"""Data files, read piece by piece: CSV, libsvm, Parquet, Arrow and NumPy."""

@@ -1,0 +1,91 @@
+"""Learning from a file that need not fit into memory, in several passes, with checkpoints from which it goes on.
+
+A pass takes the rows batch by batch, shuffled within each batch. ``partial_fit`` gives the same bits however a stream
+is split, and a saved learner goes on as if nothing had happened; so learning that was killed and resumed gives the same
+bits as learning that was not.
+"""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.exceptions import DataFileError
+from saccade.learners.classifier import AttentiveLearner
+from saccade.streams.batches import BadRows, Source, labels_from_texts
+
+__all__ = ["Labels", "Place", "known_labels", "learn"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """How far learning has come: the pass, the batch in it, and where that batch begins in the file."""
+
+    turn: int = 0
+    batch: int = 0
+    start: int = 0
+
+    def as_json(self) -> dict[str, int]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What is written in the file, and the class that each stands for."""
+
+    written: list[Any]
+    classes: NDArray[Any]
+
+    def of(self, y: NDArray[Any]) -> NDArray[Any]:
+        code = {written: position for position, written in enumerate(self.written)}
+        return self.classes[[code[label] for label in y.tolist()]]
+
+
+def known_labels(source: Source, bad: BadRows, progress: Callable[[int], None]) -> Labels:
+    """Read the file once for its labels: a learner must know all classes before it learns."""
+    written: set[Any] = set()
+    place = 0
+    for batch in source.batches(0, bad):
+        if batch.y is None:
+            raise DataFileError(f"{source.path}: name the column that is to be predicted, with --target.")
+        written.update(batch.y.tolist())
+        progress(batch.end - place)
+        place = batch.end
+    listed = sorted(written, key=str)
+    if all(isinstance(label, str) for label in listed):
+        classes = labels_from_texts(listed)
+    elif all(isinstance(label, int | float) and label == int(label) for label in listed):
+        classes = np.array([int(label) for label in listed])
+    else:
+        classes = np.array(listed)
+    if classes.size < 2:
+        raise DataFileError(f"{source.path} has {classes.size} classes, {listed}: learning needs at least two.")
+    return Labels(listed, classes)
+
+
+def learn(
+    model: AttentiveLearner,
+    source: Source,
+    labels: Labels,
+    seed: int,
+    place: Place,
+    progress: Callable[[int], None],
+    keep: Callable[[AttentiveLearner, Place], None],
+) -> AttentiveLearner:
+    """Learn from a place on to the end of the last pass; ``keep`` is called after each batch with the next place."""
+    for turn in range(place.turn, model.max_iter):
+        begun = place.start if turn == place.turn else 0
+        number = place.batch if turn == place.turn else 0
+        for batch in source.batches(begun, BadRows(source.path, skip=True)):
+            rows = np.arange(batch.X.shape[0])
+            if model.shuffle:
+                rows = np.random.default_rng([seed, turn, number]).permutation(rows)
+            if rows.size and batch.y is not None:
+                model.partial_fit(batch.X[rows], labels.of(batch.y)[rows], classes=np.unique(labels.classes))
+            number += 1
+            progress(batch.end - begun)
+            begun = batch.end
+            keep(model, Place(turn, number, begun))
+    return model

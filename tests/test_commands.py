@@ -1,0 +1,220 @@
+"""``saccade fit``, ``attend``, ``predict``, ``evaluate`` and ``inspect`` on files."""
+
+import inspect
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import saccade
+from data import correlated
+from saccade import PassiveAggressive, Pegasos, Perceptron
+from saccade.cli.fit import PARAMETERS
+from saccade.cli.main import run
+from saccade.streams import text
+
+COMMAND = [sys.executable, "-c", "from saccade.cli import main; main()"]
+EVERY, labels = correlated(6000, 12, seed=3, separation=3.0)
+NAMES = [f"f{j}" for j in range(12)]
+FRAME = pd.DataFrame(EVERY, columns=NAMES)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    FRAME.assign(kind=np.array(["elm", "oak"])[labels])[:5000].to_csv("train.csv", index=False)
+    FRAME.assign(kind=np.array(["elm", "oak"])[labels])[5000:].to_parquet("test.parquet", row_group_size=100)
+    FRAME.assign(kind=np.array(["elm", "oak"])[labels])[5000:].to_csv("test.csv", index=False)
+    return tmp_path
+
+
+def saccade_prints(capsys, *arguments):
+    assert run([str(argument) for argument in arguments]) == 0
+    return capsys.readouterr().out
+
+
+def test_the_options_of_fit_are_the_parameters_of_the_learners():
+    every = {name for kind in (Pegasos, Perceptron, PassiveAggressive) for name in kind().get_params()}
+    assert set(PARAMETERS) == every
+    for kind in (Pegasos, Perceptron, PassiveAggressive):
+        for name, parameter in inspect.signature(kind).parameters.items():
+            if parameter.default is not None and name != "boundary":
+                assert isinstance(parameter.default, PARAMETERS[name]) or PARAMETERS[name] is float
+
+
+def test_a_model_is_learned_certified_measured_and_used(folder, capsys):
+    said = json.loads(
+        saccade_prints(capsys, "fit", "train.csv", "--target", "kind", "-o", "m.saccade", "--random-state", 0, "--json")
+    )
+    assert said["examples"] == 5000
+    model = saccade.load("m.saccade")
+    assert list(model.feature_names_in_) == NAMES
+    assert model.classes_.tolist() == ["elm", "oak"]
+    assert model.score(FRAME[5000:], model.classes_[labels[5000:]]) > 0.9
+    said = saccade_prints(
+        capsys,
+        "attend",
+        "m.saccade",
+        "train.csv",
+        "--target",
+        "kind",
+        "-o",
+        "a.saccade",
+        "--delta",
+        0.05,
+        "--random-state",
+        0,
+    )
+    assert said.startswith("With 95 % confidence, at most 5 %")
+    attentive = saccade.load("a.saccade")
+    reading = attentive.read(FRAME[5000:])
+    for data in ("test.csv", "test.parquet"):
+        said = json.loads(saccade_prints(capsys, "evaluate", "a.saccade", data, "--target", "kind", "--json"))
+        assert said["rows"] == 1000
+        assert said["accuracy"] == np.mean(reading.label == attentive.classes_[labels[5000:]])
+        assert said["features per row"] == reading.n_read.mean()
+        assert said["disagreement with the full read"] <= 0.05
+        assert said["certificate"] == str(attentive.certificate_)
+        printed = saccade_prints(capsys, "predict", "a.saccade", data, "--target", "kind").splitlines()
+        assert printed[0] == "label,margin,n_read"
+        assert [line.split(",")[0] for line in printed[1:]] == reading.label.tolist()
+        assert [int(line.split(",")[2]) for line in printed[1:]] == reading.n_read.tolist()
+    saccade_prints(capsys, "predict", "a.saccade", "test.csv", "--target", "kind", "-o", "out.csv")
+    assert (folder / "out.csv").read_text().splitlines() == printed
+    shown = saccade_prints(capsys, "inspect", "a.saccade")
+    assert "AttentiveClassifier" in shown
+    assert str(attentive.certificate_) in shown
+    assert json.loads(saccade_prints(capsys, "inspect", "m.saccade", "--json"))["classes"] == ["elm", "oak"]
+
+
+def test_parquet_is_read_by_the_columns_that_are_asked_for(folder, capsys):
+    model = LogisticRegression().fit(FRAME[:3000], labels[:3000])
+    attentive = saccade.attend(model, FRAME[:5000], delta=0.2, random_state=0)
+    saccade.save(attentive, "a.saccade")
+    unread = NAMES[attentive.plan_.order[-1]]
+    assert attentive.read(FRAME[5000:]).n_read.max() < 12
+    frame = pd.read_parquet("test.parquet").assign(**{unread: "text that nobody reads"})
+    frame.to_parquet("odd.parquet", row_group_size=100)
+    assert run(["predict", "a.saccade", "odd.parquet", "--target", "kind"]) == 0
+    done = capsys.readouterr()
+    assert len(done.out.splitlines()) == 1001
+    read, size = (int(part.replace(",", "")) for part in done.err.split(";")[1].split(" bytes")[0].split(" of "))
+    assert 0 < read < size
+
+
+def test_parameters_reach_the_learner(folder, capsys):
+    saccade_prints(
+        capsys, "fit", "train.csv", "--target", "kind", "-o", "m", "--learner", "passive-aggressive", "--C", 0.5,
+        "--boundary", "constant(delta=0.2, form=printed)", "--order", "permuted", "--no-average", "--max-iter", 2,
+    )  # fmt: skip
+    model = saccade.load("m")
+    assert isinstance(model, PassiveAggressive)
+    assert (model.C, model.order, model.average, model.max_iter) == (0.5, "permuted", False, 2)
+    assert repr(model.boundary) == "ConstantSTST(delta=0.2, form='printed')"
+    assert model.training_.n_examples == 10_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "status"),
+    [
+        (["fit", "train.csv", "--target", "kind", "-o", "m", "--C", "1"], "no parameter of Pegasos", 2),
+        (["fit", "train.csv", "--target", "kind", "-o", "m", "--lam", "-1"], "lam", 2),
+        (["fit", "train.csv", "--target", "kind", "-o", "m", "--boundary", "wavy"], "expected one of", 2),
+        (["fit", "train.csv", "--target", "colour", "-o", "m"], "no column 'colour'", 1),
+        (["fit", "train.csv", "-o", "m"], "'kind' is", 1),
+        (["fit", "nothing.csv", "--target", "kind", "-o", "m"], "no file", 1),
+        (["fit", "train.csv", "--target", "kind", "-o", "train.csv"], "--force", 2),
+        (["fit", "train.csv", "--target", "kind", "-o", "no/where/m"], "cannot be written", 2),
+        (["fit", "train.csv", "--target", "kind", "-o", "m", "--resume"], "--checkpoint", 2),
+        (["predict", "train.csv", "test.csv"], "cannot be loaded", 1),
+        (["inspect", "nothing"], "No such file", 1),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line_and_nothing_is_written(folder, arguments, message, status, capsys):
+    before = sorted(path.name for path in folder.iterdir())
+    assert run(arguments) == status
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert message in said.err
+    assert len(said.err.splitlines()) == 1
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_bad_rows_stop_learning_or_are_counted(folder, capsys):
+    with open("train.csv", "a") as file:
+        file.write("1,2,3\n")
+    assert run(["fit", "train.csv", "--target", "kind", "-o", "m"]) == 1
+    assert "train.csv, line 5002: it has 3 fields, not 13" in capsys.readouterr().err
+    said = json.loads(saccade_prints(capsys, "fit", "train.csv", "--target", "kind", "-o", "m", "--skip-bad", "--json"))
+    assert said["bad rows"] == 1
+    assert said["examples"] == 5000
+
+
+def test_columns_are_matched_by_name_and_missing_ones_are_named(folder, capsys):
+    saccade_prints(capsys, "fit", "train.csv", "--target", "kind", "-o", "m", "--random-state", 0)
+    frame = pd.read_csv("test.csv")
+    expected = saccade_prints(capsys, "predict", "m", "test.csv", "--target", "kind")
+    frame[["kind", *reversed(NAMES)]].to_csv("other.csv", index=False)
+    assert saccade_prints(capsys, "predict", "m", "other.csv", "--target", "kind") == expected
+    frame.drop(columns="f3").to_csv("fewer.csv", index=False)
+    assert run(["predict", "m", "fewer.csv", "--target", "kind"]) == 1
+    assert "no columns f3" in capsys.readouterr().err
+
+
+def test_a_stream_is_read_from_standard_input(folder):
+    model = folder / "m.saccade"
+    done = subprocess.run(
+        [*COMMAND, "fit", "-", "--target", "kind", "-o", str(model)],
+        input=(folder / "train.csv").read_bytes(), capture_output=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    done = subprocess.run(
+        [*COMMAND, "predict", str(model), "-", "--target", "kind"],
+        input=(folder / "test.csv").read_bytes(), capture_output=True, check=False,
+    )  # fmt: skip
+    assert len(done.stdout.splitlines()) == 1001
+
+
+def written_at(path):
+    return path.stat().st_mtime_ns if path.exists() else 0
+
+
+@pytest.mark.slow
+def test_learning_that_is_killed_and_resumed_gives_the_same_bits(folder):
+    options = ["--target", "kind", "--random-state", "0", "--max-iter", "4"]
+    script = f"from saccade.streams import text; text.BLOCK = {text.BLOCK // 100}; from saccade.cli import main; main()"
+    command = [sys.executable, "-c", script, "fit", "train.csv", *options]
+    subprocess.run([*command, "-o", "whole"], check=True, capture_output=True)
+    resumed = [*command, "-o", "pieces", "--checkpoint", "state", "--checkpoint-every", "0", "--resume"]
+    rng, kills = random.Random(0), 0
+    while not (folder / "pieces").exists() and kills < 200:
+        process = subprocess.Popen(resumed, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        begun = written_at(folder / "state")
+        while process.poll() is None and written_at(folder / "state") == begun:
+            time.sleep(0.001)
+        time.sleep(rng.random() * 0.02)
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+            kills += 1
+        process.wait()
+    assert kills > 2
+    one, other = saccade.load("whole"), saccade.load("pieces")
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+    assert one.training_ == other.training_
+    assert (folder / "whole").read_bytes() == (folder / "pieces").read_bytes()
+
+
+def test_a_checkpoint_of_other_data_is_refused(folder, capsys):
+    fit = ["fit", "train.csv", "--target", "kind", "--checkpoint", "state", "--checkpoint-every", "0", "--resume"]
+    assert run([*fit, "-o", "m"]) == 0
+    with open("train.csv", "a") as file:
+        file.write(",".join(["1"] * 12) + ",elm\n")
+    assert run([*fit, "-o", "m2"]) == 2
+    assert "other data" in capsys.readouterr().err
