@@ -98,6 +98,10 @@ def test_a_questionnaire_goes_on_another_day(model, tmp_path):
     assert json.loads(second.stdout)["asked"] == list(inquiry.asked)
     state.write_text("{}")
     assert ask(model, "--state", state).returncode == 2
+    begun = tmp_path / "begun.json"
+    ask(model, "--known=f1=0.5", "--state", begun)
+    assert json.loads(begun.read_text())["known"] == [[1, 0.5]]
+    assert "cannot be written" in ask(model, "--state", tmp_path / "no" / "where").stderr
 
 
 @pytest.mark.parametrize(

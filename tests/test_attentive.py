@@ -334,6 +334,42 @@ def test_the_promise_holds_for_several_classes():
     assert broken <= binom.ppf(0.9999, repetitions, 1 - confidence)
 
 
+def test_columns_in_another_order_or_of_other_names_are_refused():
+    frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(60)])
+    model = LogisticRegression(C=0.1, max_iter=500).fit(frame[:2000], y[:2000])
+    for other in (frame[frame.columns[::-1]], frame.rename(columns={"f0": "zzz"})):
+        with pytest.raises(ValueError, match="feature names should match"):
+            attend(model, other, delta=0.05)
+
+
+@pytest.mark.parametrize(
+    "rows", [np.ones((2000, 20)), np.random.default_rng(0).normal(size=(2, 20))], ids=["ones", "two"]
+)
+def test_rows_that_tell_nothing_are_read_in_full(rows):
+    model = LogisticRegression().fit(np.random.default_rng(0).normal(size=(50, 20)), np.arange(50) % 2)
+    careful = AttentiveClassifier(FrozenEstimator(model), when_too_few="read", delta=0.05).fit(rows)
+    np.testing.assert_array_equal(careful.predict(rows), model.predict(rows))
+
+
+@pytest.mark.parametrize("order", ["greedy", "natural"])
+def test_neither_an_offset_nor_a_unit_nor_a_constant_column_matters(order):
+    moved = X * np.geomspace(1e-6, 1e6, 60) + 1e3 * np.geomspace(1e-6, 1e6, 60)
+    moved[:, 7] = 3.0
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=500)).fit(moved[:2000], y[:2000])
+    plain = make_pipeline(StandardScaler(), LogisticRegression(max_iter=500)).fit(X[:2000], y[:2000])
+    read = [
+        attend(one, rows, delta=0.05, order=order, random_state=0).certificate_.features_per_row
+        for one, rows in ((model, moved[2000:]), (plain, X[2000:]))
+    ]
+    assert read[0] < 1.3 * read[1]
+
+
+@pytest.mark.parametrize("order", ["sampled", "sampled-printed"])
+def test_sampled_orders_work_where_they_have_a_meaning(order):
+    attentive = attend(MODEL, X[2000:], delta=0.2, boundary="curved", order=order, random_state=0)
+    assert disagreement(attentive, FRESH) <= binom.ppf(0.9999, len(FRESH), 0.2) / len(FRESH)
+
+
 def test_rows_of_another_width_are_refused():
     with pytest.raises(ValueError, match="fitted on 60 features, but X has 59"):
         attend(MODEL, X[:, :59])

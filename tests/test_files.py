@@ -132,6 +132,9 @@ def test_what_cannot_be_saved_is_refused_and_writes_nothing(tmp_path):
         saccade.save(LogisticRegression().fit(X, y), path)
     with pytest.raises(TypeError, match="random_state"):
         saccade.save(Pegasos(random_state=np.random.RandomState(0)).fit(X, y), path)
+    odd = saccade.attend(LogisticRegression().fit(X, y), X, delta=0.1, groups={("a", 1): [1, 2]})
+    with pytest.raises(TypeError, match="groups"):
+        saccade.save(odd, path)
     with pytest.raises(ValueError, match="changed after fit"):
         saccade.save(Pegasos().fit(X, y).set_params(lam=0.5), path)
     assert not path.exists()

@@ -118,6 +118,48 @@ def test_an_exception_is_reported_with_its_row_and_loses_no_other(options):
     np.testing.assert_array_equal(found.label[others], TWO.predict(ROWS_OF_TWO[:20])[others])
 
 
+def test_a_record_with_gaps_where_nothing_is_needed_is_as_good_as_a_whole_one():
+    def fetch(row, feature):
+        gaps = {name: None if name < "f5" else float("nan") for name in NAMES}
+        return {**gaps, feature: ROWS_OF_TWO.loc[row, feature]}
+
+    found = TWO.predict_lazily(fetch, range(50))
+    check(found, TWO, ROWS_OF_TWO, 50)
+
+
+def test_a_margin_that_overflows_belongs_to_its_row():
+    coef = TWO.plan_.coef[0]
+
+    def fetch(row, feature):
+        j = NAMES.index(feature)
+        return 1.7e308 * np.sign(coef[j]) * (-1) ** j if row == 3 else ROWS_OF_TWO.loc[row, feature]
+
+    found = TWO.predict_lazily(fetch, range(10))
+    assert set(found.failed) <= {3}
+    others = [row for row in range(10) if row != 3]
+    np.testing.assert_array_equal(found.label[others], TWO.predict(ROWS_OF_TWO[:10])[others])
+
+
+def test_when_one_call_is_cancelled_no_other_goes_on():
+    calls = []
+
+    async def fetch(row, feature):
+        calls.append(row)
+        await asyncio.sleep(0.001)
+        if row == 5:
+            raise asyncio.CancelledError
+        return ROWS_OF_TWO.loc[row, feature]
+
+    async def main():
+        with pytest.raises(asyncio.CancelledError):
+            await TWO.predict_lazily_async(fetch, range(100), concurrency=4)
+        before = len(calls)
+        await asyncio.sleep(0.05)
+        return before
+
+    assert asyncio.run(main()) == len(calls)
+
+
 def test_answers_of_the_wrong_shape_fail_their_rows_with_the_reason():
     found = TWO.predict_lazily(lambda rows, feature: [0.0], range(4), batch=4)
     assert "must return as many values" in str(found.failed[0])

@@ -1,6 +1,7 @@
 """What features cost: alone, together, and by name."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +17,11 @@ def test_a_group_is_paid_for_once_whichever_of_its_features_comes_first():
     assert prices.total([1, 2]) == 20
     assert prices.total([]) == 0
     assert prices.price.sum() == 23
+
+
+def test_a_series_goes_by_its_index():
+    costs = pd.Series({"weight": 4.0, "iron": 3.0, "glucose": 2.0, "age": 1.0})
+    assert price_list(costs, None, 4, NAMES).price.tolist() == [1, 2, 3, 4]
 
 
 def test_a_group_without_a_price_costs_what_its_features_cost():

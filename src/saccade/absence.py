@@ -62,23 +62,24 @@ def _without(
 ) -> tuple[Reals, Reals, Reals]:
     """Return weights that do without the missing features, what is to be added, and the variance that is left."""
     lacking = missing[features]
-    lost, left = weights[:, lacking], np.where(lacking, 0.0, weights)
+    left = np.where(lacking, 0.0, weights)
     if not lacking.any():
         return left, np.zeros(weights.shape[0]), np.zeros(weights.shape[0])
-    regression = population.regression
-    place = {int(feature): position for position, feature in enumerate(regression.order)}
-    known = [position for position, feature in enumerate(features) if int(feature) in place and not lacking[position]]
-    absent = [position for position in np.flatnonzero(lacking) if int(features[position]) in place]
-    constant = lost @ population.mean[features[lacking]]
-    variance = (lost**2) @ population.variance[features[lacking]]
-    if absent:
-        of_known, of_absent = (
-            np.array([place[int(features[p])] for p in some], dtype=np.intp) for some in (known, absent)
-        )
-        slope, at_zero, uncertain = regression.imputation(of_absent, of_known)
-        through = weights[:, absent]
-        left[:, known] += through @ slope.T
-        constant += through @ (at_zero - population.mean[features[absent]])
+    read, first, which = np.unique(features, return_index=True, return_inverse=True)  # sampled orders repeat themselves
+    by_feature = np.zeros((weights.shape[0], read.size))
+    np.add.at(by_feature.T, which, weights.T)
+    lost = by_feature[:, missing[read]]
+    constant = lost @ population.mean[read[missing[read]]]
+    variance = (lost**2) @ population.variance[read[missing[read]]]
+    place = np.full(missing.size, -1)
+    place[population.regression.order] = np.arange(population.regression.order.size)
+    known = np.flatnonzero((place[read] >= 0) & ~missing[read])
+    absent = np.flatnonzero((place[read] >= 0) & missing[read])
+    if absent.size:
+        slope, at_zero, uncertain = population.regression.imputation(place[read[absent]], place[read[known]])
+        through = by_feature[:, absent]
+        left[:, first[known]] += through @ slope.T
+        constant += through @ (at_zero - population.mean[read[absent]])
         variance += np.einsum("ca,ab,cb->c", through, uncertain, through)
-        variance -= (through**2) @ population.variance[features[absent]]
+        variance -= (through**2) @ population.variance[read[absent]]
     return left, constant, variance

@@ -240,8 +240,8 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     ) -> Inquiry:
         """Begin to ask for the features of one row, one after another, until its label is clear.
 
-        ``known`` values cost nothing. ``costs`` and ``groups`` are prices for this row, in place of those planned for;
-        they change what ``spent`` says and what is fetched together, not the order, for the plan is what is certified.
+        ``known`` values cost nothing. ``costs`` and ``groups``, where given, replace those of the model for this row.
+        They change what ``spent`` says and what is fetched together, not the order, for the plan is what is certified.
         """
         return Inquiry(self._questions(costs, groups), known)
 
@@ -291,7 +291,10 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _questions(self, costs: Any = None, groups: Any = None) -> Questions:
         check_is_fitted(self)
-        prices = price_list(costs, groups, self.plan_.n_features, self._names, default=self.prices_)
+        prices = self.prices_
+        if costs is not None or groups is not None:
+            given = self.costs if costs is None else costs, self.groups if groups is None else groups
+            prices = price_list(*given, self.plan_.n_features, self._names)
         delta = self.certificate_.delta
         return Questions(self.plan_, self.population_, prices, self.classes_, self._names, delta)
 
@@ -328,6 +331,13 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if given != taught:
             raise ValueError(
                 f"The model was fitted on {taught} features, but X has {given}. Pass rows of the same features."
+            )
+        columns = _get_feature_names(X)
+        if model.names is not None and columns is not None and list(model.names) != list(columns):
+            apart = next(k for k in range(taught) if model.names[k] != columns[k])
+            raise ValueError(
+                "The feature names should match those that the model was fitted on, in the same order: column "
+                f"{apart} of X is {str(columns[apart])!r}, not {str(model.names[apart])!r}."
             )
 
     def _planned(

@@ -94,13 +94,13 @@ def regress(
     scores, n = coef.shape
     weight32 = weight.astype(X.dtype)
     mean = (weight32 @ X).astype(np.float64)
-    variance = (weight32 @ (X * X)).astype(np.float64) - mean**2 if n < 4096 else _variance_by_parts(X, weight32, mean)
+    variance = _variance(X, weight32, mean)
     penalty = ridge * np.maximum(variance, 0)
     margin = X @ coef.T.astype(X.dtype)
     expected = weight @ margin.astype(np.float64)
     open_variance = np.maximum(variance, 0) + penalty
     smallest = NEGLIGIBLE * open_variance
-    constant = variance <= NEGLIGIBLE**2 * mean**2
+    constant = variance <= (8 * np.finfo(X.dtype).eps * mean) ** 2
     # cov(x_j, S); the ridge stands for noise of its own in every feature, which S contains with its weight.
     deviation = weight32[:, None] * (margin - expected).astype(X.dtype)
     unexplained = (X.T @ deviation).astype(np.float64) + penalty[:, None] * coef.T
@@ -112,8 +112,8 @@ def regress(
     picked = np.zeros(n, dtype=bool)
     chosen: list[int] = []
     for k in range(size):
+        useless = picked | constant | (open_variance <= smallest)
         if order is None:
-            useless = picked | constant | (open_variance <= smallest)
             explained = np.where(useless, -1.0, _apart(unexplained) / np.maximum(open_variance, 1e-300))
             bought = [feature for feature in bought if not useless[feature]]
             if not bought:
@@ -125,18 +125,21 @@ def regress(
             pivot = max(bought, key=lambda feature: explained[feature])
         else:
             pivot = int(order[k])
+        picked[pivot] = True
+        chosen.append(pivot)
+        if useless[pivot]:  # it is read, because it was given, and weighs nothing
+            loadings[pivot, k] = 1.0
+            continue
         spread = np.sqrt(max(open_variance[pivot], 1e-300))
         column = X.T @ (weight32 * (X[:, pivot] - X.dtype.type(mean[pivot])))
         covariance = column.astype(np.float64)
         covariance[pivot] += penalty[pivot]
         loading = (covariance - loadings[:, :k] @ loadings[pivot, :k]) / spread
-        loading[picked] = 0
+        loading[np.array(chosen[:-1], dtype=np.intp)] = 0
         gain = unexplained[pivot] / spread
         loadings[:, k], gains[k] = loading, gain
         open_variance = open_variance - loading**2
         unexplained = unexplained - loading[:, None] * gain
-        picked[pivot] = True
-        chosen.append(pivot)
     reading = np.array(chosen, dtype=np.intp)
     factor = np.tril(loadings[reading][:, : reading.size])
     return Regression(reading, mean[reading], factor, gains[: reading.size], expected, spread_of_scores)
@@ -186,11 +189,10 @@ def _freed_of_mean(unexplained: Reals) -> Reals:
     return unexplained - unexplained.mean(axis=1, keepdims=True) if several else unexplained
 
 
-def _variance_by_parts(X: NDArray[np.floating[Any]], weight: NDArray[np.floating[Any]], mean: Reals) -> Reals:
-    """Return the weighted variances without a second array of X's size."""
+def _variance(X: NDArray[np.floating[Any]], weight: NDArray[np.floating[Any]], mean: Reals) -> Reals:
+    """Return the weighted variances: from centred values, and without a second array of X's size."""
     variance = np.empty(mean.size)
     for start in range(0, mean.size, 1024):
-        part = X[:, start : start + 1024]
+        part = X[:, start : start + 1024] - mean[start : start + 1024].astype(X.dtype)
         variance[start : start + 1024] = weight @ (part * part)
-    difference: Reals = variance - mean**2
-    return difference
+    return variance

@@ -11,7 +11,7 @@ of features, kept the level.
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
@@ -30,6 +30,8 @@ __all__ = ["Inquiry", "Questions", "resume"]
 
 Reals = NDArray[np.float64]
 FORMAT = 1
+# How often the scores of several classes are drawn to see how sure a label is.
+DRAWS = 2000
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,25 @@ class Questions:
             new = [feature for feature in dict.fromkeys(self.plan.order[:end].tolist()) if not seen[feature]]
             seen[new] = True
             stages.append(np.array(new, dtype=np.intp))
-        return [*stages, np.flatnonzero(~seen)]
+        return [*stages, np.flatnonzero(~seen & ~self.weightless)]
+
+    @cached_property
+    def weightless(self) -> NDArray[np.bool_]:
+        """Return which features no checkpoint weighs and no score: nobody needs to know them."""
+        used: NDArray[np.bool_] = np.any(self.plan.coef != 0, axis=0)
+        if self.plan.checkpoints.size:
+            used[self.plan.order[: self.plan.checkpoints[-1]]] = True
+        return ~used
+
+    @cached_property
+    def _places(self) -> dict[Feature, int]:
+        return {name: position for position, name in enumerate(self.names or ())}
+
+    def position(self, feature: Any) -> int:
+        """Return the index of a feature that is given by its name or by its index."""
+        if isinstance(feature, str) and feature in self._places:
+            return self._places[feature]
+        return position_of(feature, self.plan.n_features, self.names, "tell")
 
     def plan_without(self, absent: tuple[int, ...]) -> Plan:
         """Return the plan for a row that lacks these features; rows are often alike in what they lack."""
@@ -124,8 +144,8 @@ class Inquiry:
         self._asked: list[int] = []
         self._told: list[list[tuple[int, float | None]]] = []
         self._known = self._checked(known or {})
-        self._write(self._known)
-        self._decision = self._decide()
+        self._decision = None
+        self._decision = self._taken(self._known)
 
     @property
     def needed(self) -> tuple[Feature, ...]:
@@ -170,13 +190,17 @@ class Inquiry:
 
     @property
     def confidence(self) -> float:
-        if not self._open().any() and not self._missing.any():
+        if not (self._open() & ~self._questions.weightless).any() and not self._missing.any():
             return 1.0
         mean, covariance = self._estimate()
-        signs, code = _sides(mean.size), self._leaning()
-        against = signs[code] - np.delete(signs, code, axis=0)
-        lead, variance = against @ mean, np.einsum("ck,kl,cl->c", against, covariance, against)
-        return float(np.prod(ndtr(lead / np.sqrt(np.maximum(variance, 1e-300)))))
+        code = self._leaning()
+        if mean.size == 1:
+            towards = mean[0] if code else -mean[0]
+            return float(ndtr(towards / np.sqrt(max(covariance[0, 0], 1e-300))))
+        values, vectors = np.linalg.eigh(covariance)
+        normal = np.random.default_rng(0).standard_normal((DRAWS, mean.size))  # always the same draws
+        drawn = mean + normal @ (vectors * np.sqrt(np.maximum(values, 0))).T
+        return float(np.mean(decided(drawn) == code))
 
     def tell(self, value: float | None) -> None:
         """Tell the value of the feature that is wanted; None where it cannot be had."""
@@ -189,16 +213,19 @@ class Inquiry:
         if self._decision is not None:
             self._refuse_more()
         told, needed = self._checked(values), set(self._needed())
-        self._write(told)
+        self._decision = self._taken(told)
         self._told.append(told)
         self._asked += [position for position, _ in told if position in needed]
-        self._decision = self._decide()
 
     def new_in(self, record: Mapping[Any, Any]) -> dict[Feature, Any]:
-        """Return what a record brings that is not known yet; other fields of it are left out."""
-        still_open = self._open()
-        features = (self._questions.feature(int(position)) for position in np.flatnonzero(still_open))
-        return {feature: record[feature] for feature in features if feature in record}
+        """Return what a record brings that is not known yet, and of what is not needed yet only numbers."""
+        still_open, needed = self._open(), set(self._needed())
+        found = {}
+        for position in np.flatnonzero(still_open).tolist():
+            feature = self._questions.feature(position)
+            if feature in record and (position in needed or _is_finite(record[feature])):
+                found[feature] = record[feature]
+        return found
 
     def to_json(self) -> str:
         """Return everything that was told, as JSON from which ``AttentiveClassifier.resume`` goes on."""
@@ -223,27 +250,35 @@ class Inquiry:
 
     def _checked(self, values: Mapping[Feature, Any]) -> list[tuple[int, float | None]]:
         """Return positions and numbers, or raise before anything has changed."""
-        questions = self._questions
+        if not isinstance(values, Mapping):
+            raise TypeError(f"Expected a dict of feature to value; got {type(values).__name__}.")
         told: list[tuple[int, float | None]] = []
+        seen: set[int] = set()
         for feature, value in values.items():
-            position = position_of(feature, questions.plan.n_features, questions.names, "tell")
-            if self._missing[position] or not math.isnan(self._values[position]) or position in dict(told):
+            position = self._questions.position(feature)
+            if self._missing[position] or not math.isnan(self._values[position]) or position in seen:
                 raise ValueError(f"{feature!r} has been told already. An inquiry takes one value for each feature.")
+            seen.add(position)
             if value is not None and not isinstance(value, Real | np.bool_):
                 raise TypeError(f"{feature!r}: expected a number, or None where it cannot be had; got {value!r}.")
-            if value is not None and not math.isfinite(float(value)):
-                raise ValueError(
-                    f"{feature!r} is {float(value)}. Tell a finite number, or None where it cannot be had."
-                )
+            if value is not None and not _is_finite(value):
+                raise ValueError(f"{feature!r} is not finite. Tell a finite number, or None where it cannot be had.")
             told.append((position, None if value is None else float(value)))
         return told
 
-    def _write(self, told: list[tuple[int, float | None]]) -> None:
+    def _taken(self, told: list[tuple[int, float | None]]) -> "_Decision | None":
+        """Write down what was told and return what follows from it; or raise, and nothing was told."""
+        before = self._values.copy(), self._missing.copy()
         for position, value in told:
             if value is None:
                 self._missing[position] = True
             else:
                 self._values[position] = value
+        decision = self._decide()
+        if decision is None and not any(self._open()[stage].any() for stage in self._questions.stages):
+            self._values, self._missing = before
+            raise ValueError("The margin overflows although the values are finite. Nothing was taken: are they right?")
+        return decision
 
     def _open(self) -> NDArray[np.bool_]:
         """Return which features have neither a value nor the mark that they cannot be had."""
@@ -262,12 +297,14 @@ class Inquiry:
             return None
         questions, absent = self._questions, tuple(np.flatnonzero(self._missing).tolist())
         # What is unknown is NaN, and a sum that contains it decides nothing: so this is the reader's own decision.
-        plan, values = questions.plan_without(absent), np.where(self._missing, 0.0, self._values)
-        margin, _, _, not_finite = read_plan(plan, values[None])
+        unweighed = self._missing | (questions.weightless & np.isnan(self._values))
+        plan, values = questions.plan_without(absent), np.where(unweighed, 0.0, self._values)
+        margin, n_read, stopped, not_finite = read_plan(plan, values[None])
         if not_finite >= 0:
             return None
-        certified = not absent or absent in questions.population.spare
-        return _Decision(int(decided(margin)[0]), margin[0], certified)
+        read = set(plan.order[: n_read[0]].tolist()) if stopped[0] else set(range(plan.n_features))
+        lacked = tuple(position for position in absent if position in read)
+        return _Decision(int(decided(margin)[0]), margin[0], not lacked or lacked in questions.population.spare)
 
     def _estimate(self) -> tuple[Reals, Reals]:
         """Return mean and covariance of the full scores given the known values, under a normal law."""
@@ -280,9 +317,11 @@ class Inquiry:
         return int(decided(self._estimate()[0][None])[0]) if self._decision is None else self._decision.code
 
 
-def _sides(scores: int) -> Reals:
-    """Return what turns scores into one per class: the only score speaks for the second class against the first."""
-    return np.array([[-0.5], [0.5]]) if scores == 1 else np.eye(scores)
+def _is_finite(value: Any) -> bool:
+    try:
+        return math.isfinite(float(value))
+    except (TypeError, ValueError, OverflowError):
+        return False
 
 
 def resume(text: str, questions: Questions) -> Inquiry:
@@ -292,24 +331,27 @@ def resume(text: str, questions: Questions) -> Inquiry:
         version, fingerprint = state["saccade inquiry"], state["plan"]
         known, told = _pairs(state["known"]), [_pairs(one) for one in state["told"]]
         prices = Prices(np.array(state["purchase"], dtype=np.intp), np.array(state["price"], dtype=np.float64))
-    except (ValueError, TypeError, KeyError) as error:
-        raise ValueError(f"This is not an inquiry as to_json writes it: {error}.") from error
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+        raise ValueError(f"This is not an inquiry as to_json writes it: {str(error)[:120]}.") from error
     if version != FORMAT:
         raise ValueError(f"The inquiry has format {version!r}; this version of saccade reads {FORMAT}.")
     if fingerprint != questions.fingerprint:
         raise ValueError("The inquiry is about another model. Resume it with the model that began it.")
-    n = questions.plan.n_features
-    if (
-        prices.purchase.shape != (n,)
-        or prices.price.ndim != 1
-        or not np.isin(prices.purchase, np.arange(prices.price.size)).all()
-    ):
+    n, last = questions.plan.n_features, prices.price.size
+    priced = prices.price.ndim == 1 and bool(np.all((prices.price > 0) & np.isfinite(prices.price)))
+    if not priced or prices.purchase.shape != (n,) or not np.isin(prices.purchase, np.arange(last)).all():
         raise ValueError(f"The inquiry's prices are not those of {n} features.")
-    inquiry = Inquiry(replace(questions, prices=prices), known)
-    for values in told:
-        inquiry.tell_many(values)
+    try:
+        inquiry = Inquiry(replace(questions, prices=prices), known)
+        for values in told:
+            inquiry.tell_many(values)
+    except TypeError as error:
+        raise ValueError(f"This is not an inquiry as to_json writes it: {error}") from error
     return inquiry
 
 
-def _pairs(pairs: Iterable[tuple[int, float | None]]) -> dict[Feature, float | None]:
-    return {int(position): value for position, value in pairs}
+def _pairs(pairs: list[tuple[int, float | None]]) -> dict[Feature, float | None]:
+    told: dict[Feature, float | None] = {int(position): value for position, value in pairs}
+    if len(told) < len(pairs):
+        raise ValueError("a feature is told twice")
+    return told

@@ -6,10 +6,11 @@ one small driver each serves plain functions, threads and coroutines.
 
 import asyncio
 import inspect
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -135,7 +136,13 @@ async def read_lazily_async(
                 done.extend(_result(row) for row in block)
                 progress.advance(len(block))
 
-        await asyncio.gather(*(work() for _ in range(concurrency)))
+        workers = [asyncio.ensure_future(work()) for _ in range(concurrency)]
+        try:
+            await asyncio.gather(*workers)
+        finally:  # where one was cancelled or interrupted, the others would go on
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
     return _reading(questions, sorted(done, key=lambda row: row.number))
 
 
@@ -145,7 +152,7 @@ def _is_asynchronous(fetch: Any) -> bool:
 
 def _check(concurrency: Any, batch: Any) -> None:
     for name, value in (("concurrency", concurrency), ("batch", batch)):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < 1):
             raise ValueError(f"{name}={value!r}: expected an integer of at least 1.")
 
 
@@ -213,7 +220,8 @@ def _attempt(fetch: Fetch, block: list[_Row], request: _Request, batch: int | No
 def _by_row(found: Any, request: _Request, batch: int | None) -> list[Any]:
     if batch is None:
         return [found]
-    if not isinstance(found, Sequence | np.ndarray) or len(found) != len(request.rows):
+    listed = hasattr(found, "__len__") and not isinstance(found, str | Mapping)
+    if not listed or len(found) != len(request.rows):
         raise ValueError(
             f"fetch was asked for {request.feature!r} of {len(request.rows)} rows and must return as many values, in "
             f"their order; got {found!r:.80}."
@@ -230,8 +238,9 @@ def _send(conversation: _Conversation, answers: list[list[Any]]) -> list[_Reques
 
 def _result(row: _Row) -> _Result:
     one = row.inquiry
-    error = row.error[0] if row.error else None
-    return _Result(row.number, one.label, one.margin, len(one.asked), one.spent, one.certified, error)
+    if row.error:
+        return _Result(row.number, None, np.nan, len(one.asked), one.spent, False, row.error[0])
+    return _Result(row.number, one.label, one.margin, len(one.asked), one.spent, one.certified, None)
 
 
 def _reading(questions: Questions, rows: list[_Result]) -> LazyReading:
@@ -239,11 +248,12 @@ def _reading(questions: Questions, rows: list[_Result]) -> LazyReading:
     failed = {row.number: row.error for row in rows if row.error is not None}
     labels = [questions.classes[0] if row.label is None else row.label for row in rows]
     label = np.array(labels, dtype=questions.classes.dtype)
+    shape = () if questions.classes.size == 2 else questions.classes.shape
     if failed:
         label = np.ma.array(label, mask=np.isin(np.arange(len(rows)), list(failed)))
     return LazyReading(
         label=label,
-        margin=np.array([row.margin for row in rows], dtype=np.float64),
+        margin=np.array([np.broadcast_to(row.margin, shape) for row in rows], dtype=np.float64),
         n_asked=np.array([row.n_asked for row in rows], dtype=np.int64),
         spent=np.array([row.spent for row in rows], dtype=np.float64),
         certified=np.array([row.certified for row in rows], dtype=np.bool_),

@@ -142,7 +142,7 @@ def _conditional_family(
     features = found.order
     sizes = _looks(scores.prices, features)
     lines = [_Line(size, 0, *found.weights(size)) for size in sizes]
-    if scores.coef.shape[1] > features.size:
+    if scores.coef.shape[1] > features.size > 0:
         features = _with_the_rest(features, scores, "sorted" if order == "greedy" else order, seed)
         lines += _beyond(scores, X[:known], features, found.order.size)
     if not lines:  # nothing tells rows apart
@@ -170,10 +170,10 @@ def _looks(prices: Prices, features: NDArray[np.intp]) -> list[int]:
 
 def _beyond(scores: Scores, X: NDArray[np.floating[Any]], features: NDArray[np.intp], regressed: int) -> list[_Line]:
     """Return checkpoints beyond the regression: plain sums, and for the rest what is expected."""
-    sizes, size = [], 3 * max(regressed, 1) // 2
+    sizes, size = [], max(regressed + 1, 3 * regressed // 2)
     while size < 0.75 * features.size:
         sizes.append(size)
-        size = 3 * size // 2
+        size = max(size + 1, 3 * size // 2)
     coef = scores.coef[:, features]
     return _plain_sums(coef, coef * X.mean(axis=0, dtype=np.float64)[features], sizes)
 

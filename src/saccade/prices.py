@@ -41,15 +41,13 @@ class Prices:
         return float(self.price[np.unique(self.purchase[list(features)])].sum()) if len(features) else 0.0
 
 
-def price_list(
-    costs: Any, groups: Any, n_features: int, names: Sequence[str] | None, default: Prices | None = None
-) -> Prices:
-    """Return prices from what a user says of costs and groups; where nothing is said, the default or 1 per feature.
+def price_list(costs: Any, groups: Any, n_features: int, names: Sequence[str] | None) -> Prices:
+    """Return prices from what a user says of costs and groups; where nothing is said, 1 per feature.
 
     A group costs what is said of it by its name, or else the sum of its features' costs.
     """
-    if costs is None and groups is None and default is not None:
-        return default
+    if names is not None and hasattr(costs, "to_dict"):  # a pandas Series goes by its index
+        costs = costs.to_dict()
     members = _members(groups, n_features, names)
     own, named = np.ones(n_features), {}
     if isinstance(costs, Mapping):
@@ -65,7 +63,8 @@ def price_list(
     elif costs is not None:
         own = np.asarray(costs, dtype=np.float64)
         if own.shape != (n_features,) or not (np.isfinite(own) & (own > 0)).all():
-            raise ValueError(f"costs must be {n_features} positive numbers, one per feature; got shape {own.shape}.")
+            wrong = f"shape {own.shape}" if own.shape != (n_features,) else f"{own[~(own > 0) | ~np.isfinite(own)][0]}"
+            raise ValueError(f"costs must be {n_features} positive numbers, one per feature; got {wrong}.")
     purchase = np.full(n_features, -1, dtype=np.intp)
     price: list[float] = []
     for group, features in members.items():
@@ -97,6 +96,8 @@ def _members(groups: Any, n_features: int, names: Sequence[str] | None) -> dict[
             for group, features in groups.items()
         }
     else:
+        if isinstance(groups, str) or not hasattr(groups, "__len__"):
+            raise TypeError(f"groups={groups!r}: expected a dict of group to features, or a label for each feature.")
         labels = list(groups)
         if len(labels) != n_features:
             raise ValueError(

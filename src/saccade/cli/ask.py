@@ -32,6 +32,11 @@ def ask(model: Path, known: tuple[str, ...], state: Path | None, as_json: bool) 
 
     attentive = _loaded(model)
     inquiry = _begun(attentive, known, state)
+    if state is not None:
+        try:
+            write_whole(state, inquiry.to_json().encode())
+        except OSError as error:
+            raise click.UsageError(f"--state {state} cannot be written: {error.strerror or error}.") from error
     while inquiry.wanted is not None:
         _ask_once(attentive, inquiry)
         if state is not None:

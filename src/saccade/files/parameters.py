@@ -27,7 +27,9 @@ def encode(name: str, value: Any) -> Any:
     if type(value) in BOUNDARIES.values():
         parameters = {key: encode(f"{name}__{key}", one) for key, one in value.get_params(deep=False).items()}
         return {"boundary": type(value).__name__, "parameters": parameters}
-    if isinstance(value, dict):
+    if hasattr(value, "to_dict"):  # a pandas Series
+        value = value.to_dict()
+    if isinstance(value, dict) and all(isinstance(key, str | Real | np.bool_ | None) for key in value):
         return {"dict": [[encode(name, key), encode(name, one)] for key, one in value.items()]}
     if isinstance(value, list | tuple | np.ndarray):
         return {"list": [encode(name, one) for one in value]}
