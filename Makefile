@@ -5,7 +5,7 @@ BIN = .venv/bin
 TEST_CACHE = $(CURDIR)/.cache/numba-tests
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test lint format bench clean
+.PHONY: help reproduce test lint format bench bench-files clean
 
 help: ## Show this list
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -36,6 +36,9 @@ bench: .venv/installed ## Measure speed and accuracy beside the peers
 	$(BIN)/python benchmarks/learning.py
 	$(BIN)/python benchmarks/prediction.py
 	$(BIN)/python benchmarks/costly.py
+
+bench-files: .venv/installed ## Measure files of a few gigabytes, in a temporary folder
+	$(BIN)/python benchmarks/files.py
 
 clean: ## Remove everything that was made
 	rm -rf .venv .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist

@@ -11,7 +11,10 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+import skops.io as skops
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
 
 import saccade
 from data import correlated
@@ -92,6 +95,43 @@ def test_a_model_is_learned_certified_measured_and_used(folder, capsys):
     assert "AttentiveClassifier" in shown
     assert str(attentive.certificate_) in shown
     assert json.loads(saccade_prints(capsys, "inspect", "m.saccade", "--json"))["classes"] == ["elm", "oak"]
+
+
+def test_a_page_shows_the_plan_of_a_certified_model(folder, capsys):
+    saccade.save(saccade.attend(LogisticRegression().fit(FRAME, labels), FRAME, delta=0.1), "a.saccade")
+    saccade_prints(capsys, "inspect", "a.saccade", "--html", "plan.html")
+    page = (folder / "plan.html").read_text()
+    assert "<svg" in page
+    assert "With 95 % confidence" in page
+    assert run(["inspect", "a.saccade", "--html", "plan.html"]) == 2
+    saccade.save(Pegasos().fit(FRAME, labels), "m.saccade")
+    assert run(["inspect", "m.saccade", "--html", "other.html"]) == 2
+    assert not (folder / "other.html").exists()
+
+
+def test_a_skops_file_of_a_linear_model_is_certified_and_another_refused(folder, capsys):
+    skops.dump(LogisticRegression().fit(FRAME[:3000], labels[:3000]), "m.skops")
+    arguments = ["--target", "kind", "-o", "a.saccade", "--delta", "0.1"]
+    said = saccade_prints(capsys, "attend", "m.skops", "train.csv", *arguments)
+    assert "at most 10 %" in said
+    assert saccade.load("a.saccade").certificate_.delta == 0.1
+    skops.dump(DecisionTreeClassifier().fit(FRAME[:300], labels[:300]), "tree.skops")
+    assert run(["attend", "tree.skops", "train.csv", *arguments, "--force"]) == 1
+    assert "not trusted: sklearn.tree" in capsys.readouterr().err
+    skops.dump(GaussianNB().fit(FRAME[:300], labels[:300]), "bayes.skops")
+    assert run(["attend", "bayes.skops", "train.csv", *arguments, "--force"]) == 1
+    assert "not a linear classifier" in capsys.readouterr().err
+
+
+def test_an_unexpected_error_is_one_line_and_with_debug_a_traceback(folder, capsys, monkeypatch):
+    def fail(path):
+        raise ZeroDivisionError("unexpected")
+
+    monkeypatch.setattr(saccade, "load", fail)
+    assert run(["inspect", "m"]) == 1
+    assert capsys.readouterr().err == "saccade: ZeroDivisionError: unexpected (see it with --debug)\n"
+    with pytest.raises(ZeroDivisionError):
+        run(["--debug", "inspect", "m"])
 
 
 def test_parquet_is_read_by_the_columns_that_are_asked_for(folder, capsys):

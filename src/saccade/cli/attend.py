@@ -97,10 +97,15 @@ def _sample(source: Any, skip_bad: bool, random: Any) -> Any:
 
 @click.command(name="inspect", short_help="Say what a model is.")
 @click.argument("model", type=click.Path(path_type=Path))
+@click.option("--html", type=click.Path(path_type=Path), help="A page with the plan drawn; needs saccade[report].")
+@click.option("--force", is_flag=True, help="Replace the page if it exists.")
 @click.option("--json", "as_json", is_flag=True, help="Print for machines.")
-def inspect_model(model: Path, as_json: bool) -> None:
+def inspect_model(model: Path, html: Path | None, force: bool, as_json: bool) -> None:
     """Print the class, the parameters, the order and the certificate of MODEL."""
+    page = None if html is None else check_output(html, force)
     found = loaded(model)
+    if page is not None:
+        _write_page(page, found, model.name)
     parameters = {name: value for name, value in found.get_params(deep=False).items() if name != "estimator"}
     names = getattr(found, "feature_names_in_", getattr(found, "_names", None))
     record: dict[str, Any] = {
@@ -123,3 +128,32 @@ def inspect_model(model: Path, as_json: bool) -> None:
     else:
         print_record({name: value for name, value in record.items() if name != "order"}, as_json)
         print(found.plan_.describe(None if names is None else list(names)))
+
+
+def _write_page(path: Path, model: Any, name: str) -> None:
+    """Write a page that needs nothing but itself: the certificate, the thresholds drawn, and the plan in words."""
+    if not hasattr(model, "certificate_"):
+        raise click.UsageError("--html draws a certified plan: make one with saccade attend.")
+    try:
+        from saccade.report.plans import plot_thresholds
+    except ModuleNotFoundError as missing:
+        raise click.UsageError(
+            f"{missing.name} is missing. Install it with: pip install 'saccade[report]'"
+        ) from missing
+    import io
+    from html import escape
+
+    from saccade.files.writing import write_whole
+
+    drawn = io.StringIO()
+    plot_thresholds(model).savefig(drawn, format="svg")
+    svg = drawn.getvalue()
+    names = None if model._names is None else list(model._names)
+    write_whole(
+        path,
+        f"""<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(name)}</title>
+<style>body{{font:16px/1.5 sans-serif;max-width:46em;margin:2em auto;padding:0 1em}}pre{{white-space:pre-wrap}}</style>
+<h1>{escape(name)}</h1><p>{escape(str(model.certificate_))}</p>{svg[svg.index("<svg") :]}
+<h2>What is asked for, and what decides</h2><pre>{escape(model.plan_.describe(names))}</pre></html>
+""".encode(),
+    )

@@ -1,6 +1,7 @@
 """The list of commands, and what every one of them does on an error or an interruption."""
 
 import io
+import os
 import sys
 
 import click
@@ -17,6 +18,7 @@ INTERRUPTED = 130
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="saccade %(version)s")
+@click.option("--debug", is_flag=True, expose_value=False, help="Show where in the code an error comes from.")
 def commands() -> None:
     """Classifiers that stop reading features as soon as the decision is clear."""
 
@@ -37,10 +39,16 @@ def run(arguments: list[str]) -> int:
     except click.ClickException as error:
         print(f"saccade: {error.format_message()}", file=sys.stderr)
         return error.exit_code
-    except OSError as error:
-        print(f"saccade: {error}", file=sys.stderr)
-        return 1
     except (click.Abort, KeyboardInterrupt):
         print("saccade: interrupted", file=sys.stderr)
         return INTERRUPTED
+    except BrokenPipeError:  # whoever read the output has seen enough
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - so that the interpreter does not try to write the rest
+        return 1
+    except Exception as error:
+        if "--debug" in arguments:
+            raise
+        what = str(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error} (see it with --debug)"
+        print(f"saccade: {what}", file=sys.stderr)
+        return 1
     return status if isinstance(status, int) else 0

@@ -141,7 +141,7 @@ def _readings(
         counted["bytes"] = 0
         with bar(source.n_rows, "Rows") as shown:
             for group in source.row_groups(names):
-                yield _by_columns(model, group), None
+                yield read_by_columns(model, group), None
                 counted["bytes"] += group.bytes_read
                 shown.update(group.shape[0])
         return
@@ -156,7 +156,7 @@ def _readings(
     counted["bad"] = bad.count
 
 
-def _by_columns(model: Any, group: Any) -> "Reading":
+def read_by_columns(model: Any, group: Any) -> "Reading":
     """Read a row group column by column, until all its rows are decided."""
     from saccade.plan import Reading, decided
     from saccade.readers.tables import read_table

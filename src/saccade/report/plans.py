@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from saccade.attentive import AttentiveClassifier
 from saccade.report.exhibits import BLUE, GREY, ORANGE
 
-__all__ = ["plot_plan"]
+__all__ = ["plot_plan", "plot_thresholds"]
 
 # So many of the features that are asked for first are named.
 NAMED = 20
@@ -29,14 +29,26 @@ def plot_plan(attentive: AttentiveClassifier, X: Any) -> Figure:
     asked.barh(-np.arange(first.size), 100 * np.array(reached), color=BLUE)
     asked.set_yticks(-np.arange(first.size), [str(name) for name in names], fontsize=7)
     asked.set(xlabel="rows that are asked for it (%)", title="asked for first")
-    demanded.set(xscale="log", xlabel="features read")
-    if attentive.classes_.size == 2:
-        demanded.plot(plan.checkpoints, plan.upper, color=BLUE, marker=".", label=str(attentive.classes_[1]))
-        demanded.plot(plan.checkpoints, plan.lower, color=ORANGE, marker=".", label=str(attentive.classes_[0]))
-        demanded.axhline(0, color=GREY, lw=0.5)
-        demanded.set(ylabel="margin that decides")
-        demanded.legend(frameon=False)
-    else:
-        demanded.plot(plan.checkpoints, plan.upper, color=BLUE, marker=".")
-        demanded.set(ylabel="lead that decides")
+    _draw_thresholds(demanded, attentive)
     return figure
+
+
+def plot_thresholds(attentive: AttentiveClassifier) -> Figure:
+    """Draw what decides at each checkpoint: all of a plan that can be seen without rows."""
+    figure = Figure(figsize=(5, 3.4), layout="constrained")
+    _draw_thresholds(figure.subplots(), attentive)
+    return figure
+
+
+def _draw_thresholds(axes: Any, attentive: AttentiveClassifier) -> None:
+    plan = attentive.plan_
+    axes.set(xscale="log", xlabel="features read")
+    if attentive.classes_.size == 2:
+        axes.plot(plan.checkpoints, plan.upper, color=BLUE, marker=".", label=str(attentive.classes_[1]))
+        axes.plot(plan.checkpoints, plan.lower, color=ORANGE, marker=".", label=str(attentive.classes_[0]))
+        axes.axhline(0, color=GREY, lw=0.5)
+        axes.set(ylabel="margin that decides")
+        axes.legend(frameon=False)
+    else:
+        axes.plot(plan.checkpoints, plan.upper, color=BLUE, marker=".")
+        axes.set(ylabel="lead that decides")

@@ -1,0 +1,153 @@
+"""What files must show: bytes and time to predict a Parquet file, memory to learn from a large one, reading libsvm.
+
+Run with ``make bench-files``: it writes about 3 GB into a temporary folder and takes some minutes. Times are medians of
+interleaved runs in this process; learning is measured in a process of its own, as a person runs it.
+"""
+
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from sklearn.datasets import load_svmlight_file
+from sklearn.svm import LinearSVC
+
+import saccade
+from saccade.cli.predict import read_by_columns
+from saccade.datasets import load_mnist
+from saccade.streams.batches import BadRows
+from saccade.streams.columns import ParquetSource
+from saccade.streams.text import LibsvmSource
+
+ROWS, GROUP, NAMES = 1_000_000, 100_000, [f"p{j}" for j in range(784)]
+COMMAND = [sys.executable, "-c", "from saccade.cli import main; main()"]
+
+
+def write_parquet(path, pool):
+    rng, writer = np.random.default_rng(0), None
+    for _ in range(ROWS // GROUP):
+        part = pool[rng.integers(0, len(pool), GROUP)]
+        table = pa.table({name: part[:, j] for j, name in enumerate(NAMES)})
+        writer = writer or pq.ParquetWriter(path, table.schema)
+        writer.write_table(table, row_group_size=GROUP)
+    writer.close()
+
+
+def ours(model, path):
+    source, read, labels = ParquetSource(str(path), None), 0, []
+    for group in source.row_groups(NAMES):
+        labels.append(read_by_columns(model, group).label)
+        read += group.bytes_read
+    return read / source.size, np.concatenate(labels)
+
+
+def theirs(model, path):
+    """Go row group by row group: the whole table would not fit beside its copy."""
+    file, labels = pq.ParquetFile(path), []
+    for number in range(file.num_row_groups):
+        table = file.read_row_group(number)
+        labels.append(model.predict(np.column_stack([column.to_numpy() for column in table.columns])))
+    return np.concatenate(labels)
+
+
+def parquet(folder):
+    print(f"\nPredicting a Parquet file of {ROWS:,} x 784, MNIST 2 vs 3, delta = 0.01, one thread")
+    X, y, X_test, _ = load_mnist((2, 3))
+    for kind, scale in (("float32", np.float32(255)), ("uint8", None)):
+        rows, pool = (X / scale, X_test / scale) if scale else (X, X_test)
+        model = LinearSVC(C=0.01 if scale else 0.01 / 255**2, loss="hinge", random_state=0).fit(rows, y)
+        attentive = saccade.attend(model, rows, delta=0.01, random_state=0)
+        path = folder / f"{kind}.parquet"
+        write_parquet(path, pool)
+        times = [[], []]
+        for _ in range(3):
+            begun = time.perf_counter()
+            share, labels = ours(attentive, path)
+            middle = time.perf_counter()
+            full = theirs(model, path)
+            times[0].append(middle - begun)
+            times[1].append(time.perf_counter() - middle)
+        ratio = np.median(np.array(times[1]) / np.array(times[0]))
+        print(
+            f"{kind:8} {path.stat().st_size / 1e6:6.0f} MB: {100 * share:5.1f} % of the bytes (under 15), "
+            f"{np.median(times[0]):5.2f} s against {np.median(times[1]):6.2f} s, {ratio:.1f} times (at least 5), "
+            f"disagreement {100 * np.mean(labels != full):.2f} %"
+        )
+        path.unlink()
+
+
+def write_libsvm(path, size):
+    """Write rows of MNIST as sparse text until the file is large enough."""
+    X, y, _, _ = load_mnist((2, 3))
+    lines = []
+    for row, label in zip(X[:2000], y[:2000], strict=True):
+        stored = np.flatnonzero(row)
+        lines.append(f"{label} " + " ".join(f"{j + 1}:{row[j] / 255:.6g}" for j in stored) + "\n")
+    block = "".join(lines).encode()
+    with open(path, "wb") as file:
+        while file.tell() < size:
+            file.write(block)
+
+
+def libsvm(folder):
+    path = folder / "some.svm"
+    write_libsvm(path, 60_000_000)
+    source, ratios = LibsvmSource(str(path), None, 784), []
+    for _ in range(5):
+        begun = time.perf_counter()
+        for _ in source.batches(0, BadRows(str(path), skip=False)):
+            pass
+        middle = time.perf_counter()
+        load_svmlight_file(str(path))
+        ratios.append((time.perf_counter() - middle) / (middle - begun))
+    print(f"\nReading libsvm: {np.median(ratios):.1f} times as fast as scikit-learn's loader (at least 5)")
+
+
+def memory(folder):
+    path, model = folder / "large.svm", folder / "m.saccade"
+    write_libsvm(path, 2_000_000_000)
+    begun = time.perf_counter()
+    subprocess.run([*COMMAND, "fit", str(path), "-o", str(model)], check=True, stdout=subprocess.DEVNULL)
+    seconds = time.perf_counter() - begun
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e3
+    size = path.stat().st_size / 1e9
+    print(f"Learning from {size:.1f} GB of libsvm: {peak:.0f} MB resident (under 500), {seconds:.0f} s")
+
+
+def kills(folder, count=50):
+    X, y, _, _ = load_mnist((2, 3))
+    pd.DataFrame(X[:3000], columns=NAMES).assign(label=y[:3000]).to_csv(folder / "some.csv", index=False)
+    script = "from saccade.streams import text; text.BLOCK = 100_000; from saccade.cli import main; main()"
+    command = [sys.executable, "-c", script, "fit", "some.csv", "--target", "label", "--random-state", "0"]
+    command += ["--max-iter", "100"]
+    subprocess.run([*command, "-o", "whole"], cwd=folder, check=True, capture_output=True)
+    resumed = [*command, "-o", "pieces", "--checkpoint", "state", "--checkpoint-every", "0", "--resume"]
+    rng, killed = random.Random(0), 0
+    while not (folder / "pieces").exists():
+        process = subprocess.Popen(resumed, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        if killed < count:
+            time.sleep(1.0 + 1.5 * rng.random())
+            if process.poll() is None:
+                process.send_signal(signal.SIGKILL)
+                killed += 1
+        process.wait()
+    same = (folder / "whole").read_bytes() == (folder / "pieces").read_bytes()
+    print(f"Killed {killed} times at random moments and resumed: {'the same bits' if same else 'OTHER BITS'}")
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    with tempfile.TemporaryDirectory() as name:
+        libsvm(Path(name))
+        kills(Path(name))
+        parquet(Path(name))
+        memory(Path(name))
