@@ -6,7 +6,6 @@ interleaved runs in this process; learning is measured in a process of its own, 
 
 import os
 import random
-import resource
 import signal
 import subprocess
 import sys
@@ -115,10 +114,13 @@ def libsvm(folder):
 def memory(folder):
     path, model = folder / "large.svm", folder / "m.saccade"
     write_libsvm(path, 2_000_000_000)
-    begun = time.perf_counter()
-    subprocess.run([*COMMAND, "fit", str(path), "-o", str(model)], check=True, stdout=subprocess.DEVNULL)
+    begun, peak = time.perf_counter(), 0.0
+    with subprocess.Popen([*COMMAND, "fit", str(path), "-o", str(model)], stdout=subprocess.DEVNULL) as process:
+        while process.poll() is None:
+            status = Path(f"/proc/{process.pid}/status").read_text()  # what exec left behind is not counted here
+            peak = max([peak, *(float(line.split()[1]) / 1e3 for line in status.splitlines() if "VmHWM" in line)])
+            time.sleep(0.05)
     seconds = time.perf_counter() - begun
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e3
     size = path.stat().st_size / 1e9
     print(f"Learning from {size:.1f} GB of libsvm: {peak:.0f} MB resident (under 500), {seconds:.0f} s")
 
