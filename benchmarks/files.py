@@ -21,10 +21,10 @@ from sklearn.datasets import load_svmlight_file
 from sklearn.svm import LinearSVC
 
 import saccade
-from saccade.cli.predict import read_by_columns
 from saccade.datasets import load_mnist
 from saccade.streams.batches import BadRows
 from saccade.streams.columns import ParquetSource
+from saccade.streams.reading import read_by_columns
 from saccade.streams.text import LibsvmSource
 
 ROWS, GROUP, NAMES = 1_000_000, 100_000, [f"p{j}" for j in range(784)]

@@ -149,6 +149,20 @@ def test_parquet_is_read_by_the_columns_that_are_asked_for(folder, capsys):
     assert 0 < read < size
 
 
+def test_a_missing_value_in_parquet_is_named_where_it_is_needed_or_passed_over(folder, capsys):
+    attentive = saccade.attend(LogisticRegression().fit(FRAME, labels), FRAME, delta=0.1, random_state=0)
+    saccade.save(attentive, "a.saccade")
+    frame = pd.read_parquet("test.parquet")
+    frame.loc[frame.index[150], NAMES[attentive.plan_.order[0]]] = np.nan
+    frame.to_parquet("gap.parquet", row_group_size=100)
+    assert run(["predict", "a.saccade", "gap.parquet", "--target", "kind", "-o", "out.csv"]) == 1
+    assert "gap.parquet, row 151: a value that is needed is missing" in capsys.readouterr().err
+    assert not (folder / "out.csv").exists()
+    assert run(["predict", "a.saccade", "gap.parquet", "--target", "kind", "-o", "out.csv", "--skip-bad"]) == 0
+    assert "1 bad rows" in capsys.readouterr().err
+    assert len((folder / "out.csv").read_text().splitlines()) == 1000
+
+
 def test_parameters_reach_the_learner(folder, capsys):
     saccade_prints(
         capsys, "fit", "train.csv", "--target", "kind", "-o", "m", "--learner", "passive-aggressive", "--C", 0.5,

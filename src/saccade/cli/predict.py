@@ -5,6 +5,7 @@ import io
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +44,7 @@ def predict(
     written = io.StringIO()
     stream = sys.stdout if where is None else written
     rows = features = 0
-    with _Opened(model, data, target, kind) as (found, source):
+    with _opened(model, data, target, kind) as (found, source):
         writer = csv.writer(stream, lineterminator="\n")
         if not as_json:
             writer.writerow(["label", "margin", "n_read"])
@@ -74,7 +75,7 @@ def evaluate(model: Path, data: str, target: str | None, kind: str | None, skip_
     """Print accuracy, disagreement with the full read, features per row, and the certificate beside them."""
     import numpy as np
 
-    with _Opened(model, data, target, kind) as (found, source):
+    with _opened(model, data, target, kind) as (found, source):
         rows = right = apart = features = 0
         counted = {"bytes": 0, "bad": 0}
         for reading, batch in _readings(found, source, skip_bad, counted, whole=True):
@@ -104,39 +105,30 @@ def evaluate(model: Path, data: str, target: str | None, kind: str | None, skip_
     )
 
 
-class _Opened:
-    """A model and a data file, whose errors are one line each."""
+@contextmanager
+def _opened(model: Path, data: str, target: str | None, kind: str | None) -> Iterator[tuple[Any, Any]]:
+    """Open a model and a data file, whose errors are one line each."""
+    from saccade.streams.opening import open_data
 
-    def __init__(self, model: Path, data: str, target: str | None, kind: str | None) -> None:
-        self._arguments = (model, data, target, kind)
-
-    def __enter__(self) -> tuple[Any, Any]:
-        from saccade.streams.opening import open_data
-
-        model, data, target, kind = self._arguments
-        found = loaded(model)
-        self._data = open_data(data, target, kind, found.n_features_in_)
-        try:
-            return found, self._data.__enter__()
-        except ValueError as error:
-            raise click.ClickException(str(error)) from error
-
-    def __exit__(self, raised: Any, error: BaseException | None, trace: Any) -> None:
-        self._data.__exit__(raised, error, trace)
-        if isinstance(error, ValueError):
-            raise click.ClickException(str(error)) from error
+    found = loaded(model)
+    try:
+        with open_data(data, target, kind, found.n_features_in_) as source:
+            yield found, source
+    except ValueError as error:
+        raise click.ClickException(str(error)) from error
 
 
 def _readings(
     model: Any, source: Any, skip_bad: bool, counted: dict[str, int], *, whole: bool = False
 ) -> Iterator[tuple["Reading", Any]]:
-    """Yield readings, and the batches they are of; of Parquet without a need for whole rows, by its columns."""
+    """Yield readings, and the batches they are of; of Parquet, where no whole rows are needed, by its columns."""
     from saccade import AttentiveClassifier
     from saccade.streams.batches import BadRows
     from saccade.streams.columns import ParquetSource
+    from saccade.streams.reading import read_by_columns
 
     places = matching(model, source)
-    if isinstance(source, ParquetSource) and isinstance(model, AttentiveClassifier) and not whole:
+    if isinstance(source, ParquetSource) and isinstance(model, AttentiveClassifier) and not (whole or skip_bad):
         names = [(source.names or [])[place] for place in places]
         counted["bytes"] = 0
         with bar(source.n_rows, "Rows") as shown:
@@ -154,18 +146,6 @@ def _readings(
             shown.update(batch.end - place)
             place = batch.end
     counted["bad"] = bad.count
-
-
-def read_by_columns(model: Any, group: Any) -> "Reading":
-    """Read a row group column by column, until all its rows are decided."""
-    from saccade.plan import Reading, decided
-    from saccade.readers.tables import read_table
-
-    margin, n_read, stopped, bad = read_table(model.plan_, group)
-    if bad >= 0:
-        raise click.ClickException(f"Row {bad + 1} of a row group has a value that is missing or not finite.")
-    margins = margin[:, 0] if margin.shape[1] == 1 else margin
-    return Reading(model.classes_[decided(margin)], margins, n_read, stopped)
 
 
 def _arranged(X: Any, places: list[int]) -> Any:

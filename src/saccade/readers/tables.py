@@ -1,7 +1,7 @@
 """A plan over tables: only the columns that are asked for are made into arrays, one after another."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import narwhals as nw
 import numpy as np
@@ -12,12 +12,21 @@ from saccade.kernels.blocks import check, gather
 from saccade.plan import Outcome, Plan
 from saccade.readers.room import Room, Written, new_room, outcome_of, positions
 
-__all__ = ["Table", "as_table", "read_table"]
+__all__ = ["Columns", "Table", "as_table", "read_table"]
 
 # Every block of rows costs a few calls for each column, so tables are read in larger blocks than arrays. What a block
 # leaves undecided after the first features, few rows, waits until there are enough of them for a block of their own.
 BLOCK = 2**13
 MOST_FIRST_FEATURES = 32
+
+
+class Columns(Protocol):
+    """What a table is to the reader."""
+
+    shape: tuple[int, int]
+
+    def column(self, feature: int) -> NDArray[Any]:
+        """Return one column; a missing value is NaN."""
 
 
 class Table:
@@ -85,7 +94,7 @@ def as_table(X: Any) -> Table | None:
     return Table(frame) if isinstance(frame, nw.DataFrame) else None
 
 
-def read_table(plan: Plan, table: Table) -> Outcome:
+def read_table(plan: Plan, table: Columns) -> Outcome:
     """Read every row of a table."""
     n_rows = table.shape[0]
     outcome = outcome_of(plan, n_rows)
@@ -108,7 +117,7 @@ def read_table(plan: Plan, table: Table) -> Outcome:
     return *outcome, int(np.argmax(wrong)) if wrong.any() else -1
 
 
-def _read_on(plan: Plan, table: Table, checkpoints: range, size: int, room: Room, outcome: Written) -> int:
+def _read_on(plan: Plan, table: Columns, checkpoints: range, size: int, room: Room, outcome: Written) -> int:
     """Read rows from one checkpoint to another; return how many stay undecided."""
     for k in checkpoints:
         if size == 0:
@@ -119,7 +128,7 @@ def _read_on(plan: Plan, table: Table, checkpoints: range, size: int, room: Room
     return size
 
 
-def _read_out(plan: Plan, table: Table, early: int, size: int, room: Room, outcome: Written) -> None:
+def _read_out(plan: Plan, table: Columns, early: int, size: int, room: Room, outcome: Written) -> None:
     """Read rows that are undecided after the early checkpoints until they are decided, or to the end."""
     size = _read_on(plan, table, range(early, plan.checkpoints.size), size, room, outcome)
     if size:

@@ -51,15 +51,19 @@ class ParquetSource:
 
     def row_groups(self, names: list[str]) -> Iterator["RowGroup"]:
         """Return the row groups as tables of these columns."""
+        first = 0
         for number in range(self._file.num_row_groups):
-            yield RowGroup(self._file, number, names)
+            group = RowGroup(self._file, number, names, self.path, first)
+            yield group
+            first += group.shape[0]
 
 
 class RowGroup:
     """One row group as a table whose columns are read when they are asked for; it counts the bytes that were read."""
 
-    def __init__(self, file: Any, number: int, names: list[str]) -> None:
+    def __init__(self, file: Any, number: int, names: list[str], path: str, first_row: int) -> None:
         self._file, self._number, self._names = file, number, names
+        self.path, self.first_row = path, first_row
         self._group = file.metadata.row_group(number)
         self._places = {self._group.column(j).path_in_schema: j for j in range(self._group.num_columns)}
         self._read: dict[int, NDArray[Any]] = {}
