@@ -2,6 +2,8 @@
 
 import inspect
 import json
+import os
+import pty
 import random
 import signal
 import subprocess
@@ -89,6 +91,10 @@ def test_a_model_is_learned_certified_measured_and_used(folder, capsys):
         assert printed[0] == "label,margin,n_read"
         assert [line.split(",")[0] for line in printed[1:]] == reading.label.tolist()
         assert [int(line.split(",")[2]) for line in printed[1:]] == reading.n_read.tolist()
+    assert (
+        saccade_prints(capsys, "predict", "a.saccade", "test.csv", "--target", "kind", "-o", "-").splitlines()
+        == printed
+    )
     saccade_prints(capsys, "predict", "a.saccade", "test.csv", "--target", "kind", "-o", "out.csv")
     assert (folder / "out.csv").read_text().splitlines() == printed
     shown = saccade_prints(capsys, "inspect", "a.saccade")
@@ -147,6 +153,19 @@ def test_parquet_is_read_by_the_columns_that_are_asked_for(folder, capsys):
     assert len(done.out.splitlines()) == 1001
     read, size = (int(part.replace(",", "")) for part in done.err.split(";")[1].split(" bytes")[0].split(" of "))
     assert 0 < read < size
+
+
+def test_learning_shows_rows_and_how_far_it_is_on_a_terminal(folder):
+    terminal, other_end = pty.openpty()
+    command = [*COMMAND, "fit", "train.csv", "--target", "kind", "-o", "m"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=other_end, stdin=subprocess.DEVNULL) as process:
+        output = process.stdout.read()
+    os.close(other_end)
+    seen = os.read(terminal, 100_000).decode()
+    os.close(terminal)
+    assert "5,000 rows" in seen
+    assert "100%" in seen
+    assert b"%" not in output
 
 
 def test_a_missing_value_in_parquet_is_named_where_it_is_needed_or_passed_over(folder, capsys):

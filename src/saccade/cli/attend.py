@@ -79,7 +79,7 @@ def _sample(source: Any, skip_bad: bool, random: Any) -> Any:
     parts: list[Any] = []
     keys: list[Any] = []
     place = 0
-    with bar(source.size, "Rows") as shown:
+    with bar(source.length, "Rows") as shown:
         for batch in source.batches(0, BadRows(source.path, skip=skip_bad)):
             parts.append(batch.X)
             keys.append(random.random(batch.X.shape[0]))
@@ -88,7 +88,7 @@ def _sample(source: Any, skip_bad: bool, random: Any) -> Any:
                 kept = drawn <= np.partition(drawn, MOST_ROWS)[MOST_ROWS]
                 whole = sp.vstack(parts).tocsr() if sp.issparse(parts[0]) else np.concatenate(parts)
                 parts, keys = [whole[kept]], [drawn[kept]]
-            shown.update(batch.end - place)
+            shown(batch.end - place, batch.X.shape[0])
             place = batch.end
     whole = sp.vstack(parts).tocsr() if sp.issparse(parts[0]) else np.concatenate(parts)
     order = np.sort(np.argsort(np.concatenate(keys))[:MOST_ROWS])

@@ -100,6 +100,22 @@ def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
-def bar(length: int, label: str) -> Any:
-    """Return a progress bar in bytes: on a terminal only."""
-    return click.progressbar(length=max(length, 1), label=label, file=sys.stderr, hidden=not sys.stderr.isatty())
+class bar:  # noqa: N801 - used like the function that it wraps
+    """A progress bar over a file, with the rows so far: on a terminal only."""
+
+    def __init__(self, length: int, label: str) -> None:
+        self._label, self._rows = label, 0
+        silent = not sys.stderr.isatty()
+        self._bar = click.progressbar(length=max(length, 1), label=label, file=sys.stderr, hidden=silent)
+
+    def __enter__(self) -> Callable[[int, int], None]:
+        self._shown = self._bar.__enter__()
+        return self.advance
+
+    def __exit__(self, *raised: Any) -> None:
+        self._bar.__exit__(*raised)
+
+    def advance(self, steps: int, rows: int) -> None:
+        self._rows += rows
+        self._shown.label = f"{self._label}, {self._rows:,} rows"
+        self._shown.update(steps)

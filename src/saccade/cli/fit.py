@@ -99,8 +99,8 @@ def fit(
                 begun, labels = Place(**kept["place"]), Labels(kept["written"], np.array(kept["classes"]))
                 bad.count, seed = kept["bad"], kept["seed"]
             else:
-                with bar(source.size, "Labels") as shown:
-                    labels = known_labels(source, bad, shown.update)
+                with bar(source.length, "Labels") as shown:
+                    labels = known_labels(source, bad, shown)
                 seed = int(np.random.default_rng(model.random_state).integers(2**31))
                 model.set_params(random_state=seed if model.random_state is None else model.random_state)
             last = [time.monotonic()]
@@ -118,8 +118,8 @@ def fit(
                     save_with(so_far, checkpoint, state)
                     last[0] = time.monotonic()
 
-            with bar(source.size * model.max_iter, "Learning") as shown:
-                model = learn(model, source, labels, seed, begun, shown.update, keep)
+            with bar(source.length * model.max_iter, "Learning") as shown:
+                model = learn(model, source, labels, seed, begun, shown, keep)
             if source.names is not None:
                 model.feature_names_in_ = np.array(source.names, dtype=object)
     except ValueError as error:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.command(short_help="Predict the rows of a file.")
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("data")
-@click.option("-o", "--out", type=click.Path(path_type=Path), help="A CSV file; standard output without it.")
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="A CSV file; standard output without it, or for -.")
 @click.option("--target", help="A column that is not to be read.")
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
 @data_options
@@ -40,7 +40,7 @@ def predict(
     """
     from saccade.files.writing import write_whole
 
-    where = None if out is None else check_output(out, force)
+    where = None if out is None or str(out) == "-" else check_output(out, force)
     written = io.StringIO()
     stream = sys.stdout if where is None else written
     rows = features = 0
@@ -135,15 +135,15 @@ def _readings(
             for group in source.row_groups(names):
                 yield read_by_columns(model, group), None
                 counted["bytes"] += group.bytes_read
-                shown.update(group.shape[0])
+                shown(group.shape[0], group.shape[0])
         return
     bad, place = BadRows(source.path, skip=skip_bad), 0
-    with bar(source.size, "Rows") as shown:
+    with bar(source.length, "Rows") as shown:
         for batch in source.batches(0, bad):
             part = batch.X if places == list(range(batch.X.shape[1])) else _arranged(batch.X, places)
             if part.shape[0]:
                 yield model.read(part), type(batch)(part, batch.y, batch.end)
-            shown.update(batch.end - place)
+            shown(batch.end - place, part.shape[0])
             place = batch.end
     counted["bad"] = bad.count
 

@@ -31,6 +31,7 @@ class Source(Protocol):
     names: list[str] | None
     n_features: int
     size: int  # in bytes
+    length: int  # where the last batch ends: in bytes, or in rows
 
     def batches(self, start: int, bad: "BadRows") -> Iterator[Batch]:
         """Read from a place that an earlier batch ended at, or from 0."""

@@ -37,7 +37,7 @@ class ParquetSource:
         self._target = _checked_target(path, target, self._columns)
         self.names: list[str] | None = [name for name in self._columns if name != self._target]
         self.n_features = len(self.names)
-        self.n_rows = self._file.metadata.num_rows
+        self.n_rows = self.length = self._file.metadata.num_rows
 
     def batches(self, start: int, bad: BadRows) -> Iterator[Batch]:
         rows = max(1, BATCH_BYTES // (8 * max(self.n_features, 1)))
@@ -100,7 +100,7 @@ class ArrowSource:
         self._target = _checked_target(path, target, self._table.column_names)
         self.names: list[str] | None = [name for name in self._table.column_names if name != self._target]
         self.n_features = len(self.names)
-        self.n_rows = self._table.num_rows
+        self.n_rows = self.length = self._table.num_rows
 
     def batches(self, start: int, bad: BadRows) -> Iterator[Batch]:
         rows = max(1, BATCH_BYTES // (8 * max(self.n_features, 1)))
@@ -127,7 +127,7 @@ class NumpySource:
         self._target = None if target is None else int(target) % width
         self._features = [j for j in range(width) if j != self._target]
         self.n_features = len(self._features)
-        self.n_rows = self._array.shape[0]
+        self.n_rows = self.length = self._array.shape[0]
 
     def batches(self, start: int, bad: BadRows) -> Iterator[Batch]:
         rows = max(1, BATCH_BYTES // (8 * max(self.n_features, 1)))

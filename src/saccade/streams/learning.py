@@ -19,6 +19,10 @@ from saccade.streams.batches import BadRows, Source, labels_from_texts
 __all__ = ["Labels", "Place", "known_labels", "learn"]
 
 
+# What is called with the bytes, or the rows of a file that is counted in rows, and the rows that were read.
+Progress = Callable[[int, int], None]
+
+
 @dataclass(frozen=True)
 class Place:
     """How far learning has come: the pass, the batch in it, and where that batch begins in the file."""
@@ -43,7 +47,7 @@ class Labels:
         return self.classes[[code[label] for label in y.tolist()]]
 
 
-def known_labels(source: Source, bad: BadRows, progress: Callable[[int], None]) -> Labels:
+def known_labels(source: Source, bad: BadRows, progress: Progress) -> Labels:
     """Read the file once for its labels: a learner must know all classes before it learns."""
     written: set[Any] = set()
     place = 0
@@ -51,7 +55,7 @@ def known_labels(source: Source, bad: BadRows, progress: Callable[[int], None]) 
         if batch.y is None:
             raise DataFileError(f"{source.path}: name the column that is to be predicted, with --target.")
         written.update(batch.y.tolist())
-        progress(batch.end - place)
+        progress(batch.end - place, batch.X.shape[0])
         place = batch.end
     listed = sorted(written, key=str)
     if all(isinstance(label, str) for label in listed):
@@ -71,7 +75,7 @@ def learn(
     labels: Labels,
     seed: int,
     place: Place,
-    progress: Callable[[int], None],
+    progress: Progress,
     keep: Callable[[AttentiveLearner, Place], None],
 ) -> AttentiveLearner:
     """Learn from a place on to the end of the last pass; ``keep`` is called after each batch with the next place."""
@@ -85,7 +89,7 @@ def learn(
             if rows.size and batch.y is not None:
                 model.partial_fit(batch.X[rows], labels.of(batch.y)[rows], classes=np.unique(labels.classes))
             number += 1
-            progress(batch.end - begun)
+            progress(batch.end - begun, rows.size)
             begun = batch.end
             keep(model, Place(turn, number, begun))
     return model

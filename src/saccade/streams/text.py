@@ -54,6 +54,7 @@ class CsvSource:
 
     def __init__(self, path: str, target: str | None) -> None:
         self.path, self.size = path, os.path.getsize(path)
+        self.length = self.size
         with open(path, "rb") as file:
             first = file.readline()
         if not first.strip():
@@ -108,6 +109,7 @@ class LibsvmSource:
         if target is not None:
             raise DataFileError(f"{path} is a libsvm file: its target comes first in every line. Leave --target out.")
         self.path, self.size = path, os.path.getsize(path)
+        self.length = self.size
         self.names: list[str] | None = None
         self._base, largest = 1, 0
         for buffer, _ in _blocks(path, 0):
