@@ -79,6 +79,10 @@ def test_a_model_is_learned_certified_measured_and_used(folder, capsys):
     )
     assert said.startswith("With 95 % confidence, at most 5 %")
     attentive = saccade.load("a.saccade")
+    assert list(attentive.feature_names_in_) == NAMES
+    FRAME.drop(columns="f4").to_csv("fewer.csv", index=False)
+    assert run(["attend", "m.saccade", "fewer.csv", "-o", "b.saccade"]) == 1
+    assert "no column 'f4'" in capsys.readouterr().err
     reading = attentive.read(FRAME[5000:])
     for data in ("test.csv", "test.parquet"):
         said = json.loads(saccade_prints(capsys, "evaluate", "a.saccade", data, "--target", "kind", "--json"))

@@ -53,11 +53,14 @@ def attend(
             rows = _sample(source, skip_bad, np.random.default_rng(random_state))
             names = getattr(found, "feature_names_in_", None)
             if names is not None and source.names is not None:
-                import pandas as pd
+                import pyarrow as pa
 
-                rows = pd.DataFrame(rows, columns=source.names)[list(names)]
+                where = {name: place for place, name in enumerate(source.names)}
+                rows = pa.table({name: rows[:, where[name]] for name in names})
         attentive = saccade.attend(found, rows, delta=delta, confidence=confidence, random_state=random_state)
-    except (ValueError, TypeError, KeyError) as error:
+    except KeyError as missing:
+        raise click.ClickException(f"{data} has no column {missing}, which the model reads.") from missing
+    except (ValueError, TypeError) as error:
         raise click.ClickException(str(error)) from error
     saccade.save(attentive, target_file)
     certificate = attentive.certificate_
