@@ -119,8 +119,10 @@ def test_the_full_boundary_reads_everything_and_never_disagrees(boundary):
 
 def test_a_budget_is_certified_or_refused():
     assert attend(MODEL, X, delta=0.2, boundary=Budget(40), order="sorted").certificate_.features_per_row == 40
-    with pytest.raises(ValueError, match="do not suffice"):
+    with pytest.raises(ValueError, match=r"do not suffice .* at least 2995 are needed"):
         attend(MODEL, X, delta=0.001, boundary=Budget(1), order="sorted")
+    with pytest.raises(ValueError, match=r"the safest plan of Budget\(k=1\) gives other labels too often"):
+        attend(MODEL, X, delta=0.01, boundary=Budget(1), order="sorted")
 
 
 def test_too_few_rows_are_an_error_that_says_how_many_or_a_full_read():

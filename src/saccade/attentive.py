@@ -381,11 +381,16 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         size, level = calibration.shape[0], (self.delta, self.confidence)
         found = boldest(family, calibration, *level)
         if found is None and self.when_too_few == "raise":
+            enough = size >= rows_needed(*level)
+            reason = (
+                f"even the safest plan of {self._boundary()!r} gives other labels too often"
+                if enough
+                else f"at least {rows_needed(*level)} are needed, and more where labels disagree"
+            )
             raise ValueError(
                 f"{size} calibration rows do not suffice to promise delta={self.delta} with "
-                f"confidence={self.confidence}: at least {rows_needed(*level)} are needed, and more where labels "
-                "disagree. Pass more rows, raise delta or calibration_size, or set when_too_few='read' for a plan that "
-                "reads every feature."
+                f"confidence={self.confidence}: {reason}. {'Choose another boundary' if enough else 'Pass more rows'}, "
+                "raise delta or calibration_size, or set when_too_few='read' for a plan that reads every feature."
             )
         return unstopped(family, size, *level) if found is None else found
 
