@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io as skops
+from sklearn.datasets import dump_svmlight_file
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
@@ -204,6 +205,9 @@ def test_parameters_reach_the_learner(folder, capsys):
         (["fit", "train.csv", "--target", "kind", "-o", "m", "--C", "1"], "no parameter of Pegasos", 2),
         (["fit", "train.csv", "--target", "kind", "-o", "m", "--lam", "-1"], "lam", 2),
         (["fit", "train.csv", "--target", "kind", "-o", "m", "--boundary", "wavy"], "expected one of", 2),
+        (["fit", "train.csv", "--target", "kind", "-o", "m", "--class-weight", "{0: 1}"], "expected JSON", 2),
+        (["fit", "train.csv", "--target", "kind", "-o", "m", "--class-weight", "[1, 2]"], "expected JSON", 2),
+        (["fit", "train.csv", "--target", "kind", "-o", "m", "--class-weight", "balanced"], "Give weights", 2),
         (["fit", "train.csv", "--target", "colour", "-o", "m"], "no column 'colour'", 1),
         (["fit", "train.csv", "-o", "m"], "'kind' is", 1),
         (["fit", "nothing.csv", "--target", "kind", "-o", "m"], "no file", 1),
@@ -288,9 +292,33 @@ def test_learning_that_is_killed_and_resumed_gives_the_same_bits(folder):
     assert (folder / "whole").read_bytes() == (folder / "pieces").read_bytes()
 
 
+@pytest.mark.parametrize("labels_are", ["texts", "numbers"])
+def test_class_weights_go_by_the_labels_of_the_file(folder, labels_are, capsys):
+    names = ["elm", "oak"] if labels_are == "texts" else [0, 1]
+    FRAME.assign(kind=np.array(names)[labels]).to_csv("data.csv", index=False)
+    weight = json.dumps({str(names[0]): 1.0, str(names[1]): 20.0})
+    for out, more in (("even", []), ("uneven", ["--class-weight", weight])):
+        saccade_prints(capsys, "fit", "data.csv", "--target", "kind", "-o", out, "--random-state", 0, *more)
+    even, uneven = saccade.load("even"), saccade.load("uneven")
+    assert uneven.class_weight == {names[0]: 1.0, names[1]: 20.0}
+    assert uneven.full_margin(FRAME).mean() > even.full_margin(FRAME).mean()
+
+
+def test_a_libsvm_file_without_the_last_features_is_certified_too(folder, capsys):
+    dump_svmlight_file(EVERY, labels, "all.svm", zero_based=False)
+    shorter = np.where(np.arange(12) == 11, 0.0, EVERY)
+    dump_svmlight_file(shorter, labels, "shorter.svm", zero_based=False)
+    saccade_prints(capsys, "fit", "all.svm", "-o", "m", "--random-state", 0)
+    assert saccade_prints(capsys, "attend", "m", "shorter.svm", "-o", "a", "--delta", 0.05).startswith("With 95 %")
+    said = json.loads(saccade_prints(capsys, "evaluate", "a", "all.svm", "--json"))
+    assert said["rows"] == 6000
+    assert said["accuracy"] > 0.8
+
+
 def test_a_checkpoint_of_other_data_is_refused(folder, capsys):
     fit = ["fit", "train.csv", "--target", "kind", "--checkpoint", "state", "--checkpoint-every", "0", "--resume"]
     assert run([*fit, "-o", "m"]) == 0
+    assert run([*fit, "-o", "m2", "--learner", "perceptron"]) == 2
     with open("train.csv", "a") as file:
         file.write(",".join(["1"] * 12) + ",elm\n")
     assert run([*fit, "-o", "m2"]) == 2

@@ -12,7 +12,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from saccade.exceptions import DataFileError
 from saccade.kernels.parsing import parse_csv
-from saccade.streams import batches, columns, text
+from saccade.streams import columns, text
 from saccade.streams.batches import BadRows, labels_from_texts
 from saccade.streams.opening import open_data
 
@@ -220,4 +220,3 @@ def test_labels_are_numbers_where_all_are():
     assert labels_from_texts(["1", "2"]).dtype.kind == "i"
     assert labels_from_texts(["1", "2.5"]).dtype.kind == "f"
     assert labels_from_texts(["1", "b"]).tolist() == ["1", "b"]
-    assert batches.BATCH_BYTES > 0

@@ -233,9 +233,9 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def inquire(
         self,
+        costs: ArrayLike | Mapping[Any, float] | None = None,
         *,
         known: Mapping[Feature, float | None] | None = None,
-        costs: ArrayLike | Mapping[Any, float] | None = None,
         groups: Mapping[Any, Sequence[Any]] | Sequence[Any] | None = None,
     ) -> Inquiry:
         """Begin to ask for the features of one row, one after another, until its label is clear.

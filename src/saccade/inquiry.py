@@ -23,7 +23,7 @@ from scipy.special import ndtr
 
 from saccade.absence import Population, plan_without
 from saccade.plan import Plan, decided
-from saccade.prices import Feature, Prices, position_of
+from saccade.prices import Feature, Prices, places_of, position_of
 from saccade.readers.dispatch import read_plan
 
 __all__ = ["Inquiry", "Questions", "resume"]
@@ -72,14 +72,12 @@ class Questions:
         return ~used
 
     @cached_property
-    def _places(self) -> dict[Feature, int]:
-        return {name: position for position, name in enumerate(self.names or ())}
+    def _places(self) -> dict[str, int]:
+        return places_of(self.names)
 
     def position(self, feature: Any) -> int:
         """Return the index of a feature that is given by its name or by its index."""
-        if isinstance(feature, str) and feature in self._places:
-            return self._places[feature]
-        return position_of(feature, self.plan.n_features, self.names, "tell")
+        return position_of(feature, self.plan.n_features, self._places, "tell")
 
     def plan_without(self, absent: tuple[int, ...]) -> Plan:
         """Return the plan for a row that lacks these features; rows are often alike in what they lack."""
@@ -144,7 +142,6 @@ class Inquiry:
         self._asked: list[int] = []
         self._told: list[list[tuple[int, float | None]]] = []
         self._known = self._checked(known or {})
-        self._decision = None
         self._decision = self._taken(self._known)
 
     @property

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Feature", "Prices", "position_of", "price_list"]
+__all__ = ["Feature", "Prices", "places_of", "position_of", "price_list"]
 
 Reals = NDArray[np.float64]
 Feature = str | int  # the name where names are known, else the index
@@ -48,17 +48,18 @@ def price_list(costs: Any, groups: Any, n_features: int, names: Sequence[str] | 
     """
     if names is not None and hasattr(costs, "to_dict"):  # a pandas Series goes by its index
         costs = costs.to_dict()
-    members = _members(groups, n_features, names)
+    places = places_of(names)
+    members = _members(groups, n_features, places)
     own, named = np.ones(n_features), {}
     if isinstance(costs, Mapping):
-        grouped = {feature for group in members.values() for feature in group}
+        group_of = {feature: group for group, features in members.items() for feature in features}
         for key, value in costs.items():
             if key in members:
                 named[key] = _price(key, value)
                 continue
-            feature = position_of(key, n_features, names, "costs")
+            feature = position_of(key, n_features, places, "costs")
             own[feature] = _price(key, value)
-            if feature in grouped and any(feature in members[group] for group in members if group in costs):
+            if feature in group_of and group_of[feature] in costs:
                 raise ValueError(f"costs names {key!r} and its group: a group is paid for once. Leave one of them out.")
     elif costs is not None:
         own = np.asarray(costs, dtype=np.float64)
@@ -75,24 +76,27 @@ def price_list(costs: Any, groups: Any, n_features: int, names: Sequence[str] | 
     return Prices(purchase, np.concatenate([price, own[single]]))
 
 
-def position_of(feature: Any, n_features: int, names: Sequence[str] | None, where: str) -> int:
+def places_of(names: Sequence[str] | None) -> dict[str, int]:
+    """Return where each name is; nothing where names are not known."""
+    return {name: position for position, name in enumerate(names or ())}
+
+
+def position_of(feature: Any, n_features: int, places: Mapping[str, int], where: str) -> int:
     """Return the index of a feature that is given by its name or by its index."""
-    if isinstance(feature, str) and names is not None:
-        found = [position for position, name in enumerate(names) if name == feature]
-        if found:
-            return found[0]
-    elif isinstance(feature, int | np.integer) and not isinstance(feature, bool) and 0 <= feature < n_features:
+    if isinstance(feature, str) and feature in places:
+        return places[feature]
+    if isinstance(feature, int | np.integer) and not isinstance(feature, bool) and 0 <= feature < n_features:
         return int(feature)
-    known = f"0 to {n_features - 1}" if names is None else f"{', '.join(map(str, list(names)[:5]))}, …"
+    known = f"{', '.join(list(places)[:5])}, …" if places else f"0 to {n_features - 1}"
     raise ValueError(f"{where}: there is no feature {feature!r}. The features are {known}.")
 
 
-def _members(groups: Any, n_features: int, names: Sequence[str] | None) -> dict[Hashable, list[int]]:
+def _members(groups: Any, n_features: int, places: Mapping[str, int]) -> dict[Hashable, list[int]]:
     if groups is None:
         return {}
     if isinstance(groups, Mapping):
         members = {
-            group: [position_of(feature, n_features, names, f"groups[{group!r}]") for feature in features]
+            group: [position_of(feature, n_features, places, f"groups[{group!r}]") for feature in features]
             for group, features in groups.items()
         }
     else:

@@ -49,7 +49,7 @@ def attend(
     found = loaded(model)
     found = getattr(found, "estimator_", found)
     try:
-        with open_data(data, target, kind) as source:
+        with open_data(data, target, kind, getattr(found, "n_features_in_", None)) as source:
             rows = _sample(source, skip_bad, np.random.default_rng(random_state))
             names = getattr(found, "feature_names_in_", None)
             if names is not None and source.names is not None:

@@ -8,15 +8,15 @@ from typing import Any
 
 import click
 
+from saccade.streams import FORMATS
+
 __all__ = ["check_output", "data_options", "loaded", "matching", "print_record"]
 
 
 def data_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say how a data file is to be read."""
     for option in (
-        click.option(
-            "--format", "kind", type=click.Choice(["csv", "libsvm", "parquet", "arrow", "npy"]), help="Of DATA."
-        ),
+        click.option("--format", "kind", type=click.Choice(FORMATS), help="Of DATA."),
         click.option("--skip-bad", is_flag=True, help="Pass over rows that cannot be read, and count them."),
         click.option("--json", "as_json", is_flag=True, help="Print for machines."),
     ):

@@ -1,10 +1,11 @@
 """``saccade fit``: learn from a file, in bounded memory, with checkpoints."""
 
-import ast
 import inspect
+import json
 import re
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ PARAMETERS = {
     "random_state": int,
 }
 SECONDS_BETWEEN_CHECKPOINTS = 10.0
+CLASS_WEIGHT = '\'{"elm": 1.0, "oak": 3.0}\''
 
 
 def parameter_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -91,7 +93,8 @@ def fit(
     try:
         with open_data(data, target, kind) as source:
             bad, begun = BadRows(source.path, skip=skip_bad), Place()
-            known = {"size": source.size, "target": target, "given": {k: v for k, v in given.items() if v is not None}}
+            options = {name: value for name, value in given.items() if value is not None}
+            known = {"size": source.size, "target": target, "learner": learner, "given": options}
             if resume and checkpoint is not None and checkpoint.exists():
                 model, kept = load_with(checkpoint)
                 if kept is None or kept.get("data") != known:
@@ -108,7 +111,7 @@ def fit(
             def keep(so_far: Any, place: Place) -> None:
                 if checkpoint is not None and time.monotonic() - last[0] >= checkpoint_every:
                     state = {
-                        "place": place.as_json(),
+                        "place": asdict(place),
                         "data": known,
                         "written": labels.written,
                         "classes": labels.classes.tolist(),
@@ -149,14 +152,25 @@ def _built(kind: Any, given: dict[str, Any]) -> Any:
         if "boundary" in chosen:
             chosen["boundary"] = _boundary(chosen["boundary"])
         if chosen.get("class_weight", "balanced") != "balanced":
-            chosen["class_weight"] = ast.literal_eval(chosen["class_weight"])
+            chosen["class_weight"] = _class_weight(chosen["class_weight"])
         model = kind(**chosen)
         model._check_parameters()
-    except (ValueError, TypeError, SyntaxError) as error:
+    except (ValueError, TypeError) as error:
         raise click.UsageError(str(error)) from error
     if model.class_weight == "balanced":
-        raise click.UsageError("--class-weight balanced needs all labels in memory. Give weights: '{0: 1.0, 1: 3.0}'.")
+        raise click.UsageError(f"--class-weight balanced needs all labels in memory. Give weights: {CLASS_WEIGHT}.")
     return model
+
+
+def _class_weight(text: str) -> dict[Any, float]:
+    """Return weights by label, and take labels for numbers where those of a file would be."""
+    from saccade.streams.batches import labels_from_texts
+
+    try:
+        weights = json.loads(text)
+        return dict(zip(labels_from_texts(list(weights)).tolist(), map(float, weights.values()), strict=True))
+    except (ValueError, TypeError, AttributeError) as error:
+        raise ValueError(f"--class-weight {text}: expected JSON such as {CLASS_WEIGHT}.") from error
 
 
 def _boundary(text: str) -> Any:

@@ -75,21 +75,18 @@ def evaluate(model: Path, data: str, target: str | None, kind: str | None, skip_
     """Print accuracy, disagreement with the full read, features per row, and the certificate beside them."""
     import numpy as np
 
+    from saccade.plan import decided
+
     with _opened(model, data, target, kind) as (found, source):
         rows = right = apart = features = 0
         counted = {"bytes": 0, "bad": 0}
         for reading, batch in _readings(found, source, skip_bad, counted, whole=True):
             if batch.y is None:
                 raise click.UsageError("Name the column with the labels, with --target.")
-            full = found.full_margin(batch.X)
-            best = (full > 0).astype(int) if full.ndim == 1 else full.argmax(axis=1)
-            written = np.array([str(label) for label in batch.y])
-            said = np.array([str(label) for label in reading.label])
-            if reading.label.dtype.kind in "iufb":
-                right += int(np.sum(reading.label == np.asarray(batch.y, dtype=np.float64)))
-            else:
-                right += int(np.sum(said == written))
-            apart += int(np.sum(found.classes_[best] != reading.label))
+            full = found.full_margin(batch.X).reshape(len(reading), -1)
+            numbers = reading.label.dtype.kind in "iufb"
+            right += int(np.sum(reading.label == batch.y.astype(np.float64 if numbers else str)))
+            apart += int(np.sum(found.classes_[decided(full)] != reading.label))
             rows, features = rows + len(reading), features + int(reading.n_read.sum())
     certificate = getattr(found, "certificate_", None)
     print_record(

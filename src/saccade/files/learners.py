@@ -37,6 +37,7 @@ def learner_parts(model: AttentiveLearner) -> tuple[dict[str, Any], dict[str, ND
         "seeds": seeds,
         "n_iter": int(model.n_iter_),
         "alarmed": bool(model._alarmed),
+        "dtype": learners[0].state.weights.dtype.name,
     }
     return header, {name: np.stack([getattr(one.state, name) for one in learners]) for name in KEPT}
 

@@ -33,10 +33,7 @@ def save_with(model: Any, path: str | os.PathLike[str], state: dict[str, Any] | 
         known = ", ".join([*LEARNERS, AttentiveClassifier.__name__])
         raise TypeError(f"{name} cannot be saved, only {known}. Make a fitted linear model one with saccade.attend.")
     check_is_fitted(model)
-    parts = attentive_parts(model) if isinstance(model, AttentiveClassifier) else learner_parts(model)
-    header, arrays = parts
-    if "weights" in arrays:
-        header = {**header, "dtype": arrays["weights"].dtype.name}
+    header, arrays = attentive_parts(model) if isinstance(model, AttentiveClassifier) else learner_parts(model)
     if state is not None:
         header = {**header, "state": state}
     write_archive(path, {"format": FORMAT, "version": __version__, "class": name, **header}, arrays)

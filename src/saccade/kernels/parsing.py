@@ -97,11 +97,11 @@ def trimmed(buffer, start, stop):
 
 
 @kernel
-def count_lines(buffer):
-    lines = 0
+def count(buffer, code):
+    found = 0
     for place in range(buffer.shape[0]):
-        lines += buffer[place] == NEWLINE
-    return lines
+        found += buffer[place] == code
+    return found
 
 
 @kernel
@@ -146,14 +146,6 @@ def parse_csv(buffer, separator, target, values, bounds, wrong, column):
             wrong[row], column[row] = WRONG_LENGTH, field
         row += 1
     return row
-
-
-@kernel
-def count_pairs(buffer):
-    pairs = 0
-    for place in range(buffer.shape[0]):
-        pairs += buffer[place] == COLON
-    return pairs
 
 
 @kernel

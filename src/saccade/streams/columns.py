@@ -40,7 +40,7 @@ class ParquetSource:
         self.n_rows = self.length = self._file.metadata.num_rows
 
     def batches(self, start: int, bad: BadRows) -> Iterator[Batch]:
-        rows = max(1, BATCH_BYTES // (8 * max(self.n_features, 1)))
+        rows = _rows_per_batch(self.n_features)
         place = 0
         for record in self._file.iter_batches(rows, columns=self._columns):
             end = place + record.num_rows
@@ -103,7 +103,7 @@ class ArrowSource:
         self.n_rows = self.length = self._table.num_rows
 
     def batches(self, start: int, bad: BadRows) -> Iterator[Batch]:
-        rows = max(1, BATCH_BYTES // (8 * max(self.n_features, 1)))
+        rows = _rows_per_batch(self.n_features)
         for first in range(start, self.n_rows, rows):
             end = min(first + rows, self.n_rows)
             yield _batch(self._table.slice(first, end - first), self._target, end, first, bad)
@@ -130,7 +130,7 @@ class NumpySource:
         self.n_rows = self.length = self._array.shape[0]
 
     def batches(self, start: int, bad: BadRows) -> Iterator[Batch]:
-        rows = max(1, BATCH_BYTES // (8 * max(self.n_features, 1)))
+        rows = _rows_per_batch(self.n_features)
         for first in range(start, self.n_rows, rows):
             end = min(first + rows, self.n_rows)
             part = np.asarray(self._array[first:end])
@@ -138,6 +138,10 @@ class NumpySource:
             y = None if self._target is None else part[:, self._target]
             good = _finite(X, y, first, bad)
             yield Batch(X[good], None if y is None else y[good], end)
+
+
+def _rows_per_batch(n_features: int) -> int:
+    return max(1, BATCH_BYTES // (8 * max(n_features, 1)))
 
 
 def _checked_target(path: str, target: str | None, columns: list[str]) -> str | None:

@@ -6,7 +6,8 @@ bits as learning that was not.
 """
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,9 +32,6 @@ class Place:
     batch: int = 0
     start: int = 0
 
-    def as_json(self) -> dict[str, int]:
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class Labels:
@@ -42,9 +40,12 @@ class Labels:
     written: list[Any]
     classes: NDArray[Any]
 
+    @cached_property
+    def _codes(self) -> dict[Any, int]:
+        return {written: position for position, written in enumerate(self.written)}
+
     def of(self, y: NDArray[Any]) -> NDArray[Any]:
-        code = {written: position for position, written in enumerate(self.written)}
-        return self.classes[[code[label] for label in y.tolist()]]
+        return self.classes[[self._codes[label] for label in y.tolist()]]
 
 
 def known_labels(source: Source, bad: BadRows, progress: Progress) -> Labels:

@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from saccade.exceptions import DataFileError
+from saccade.streams import FORMATS
 from saccade.streams.batches import Source
 from saccade.streams.columns import ArrowSource, NumpySource, ParquetSource
 from saccade.streams.text import CsvSource, LibsvmSource
 
-__all__ = ["FORMATS", "open_data"]
+__all__ = ["open_data"]
 
-FORMATS = ("csv", "libsvm", "parquet", "arrow", "npy")
 _BY_SUFFIX = {
     ".csv": "csv",
     ".tsv": "csv",

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from saccade.exceptions import DataFileError
 from saccade.kernels.parsing import (
     BAD_INDEX,
+    COLON,
     FINE,
     MISSING,
+    NEWLINE,
     NOT_A_NUMBER,
     WRONG_LENGTH,
-    count_lines,
-    count_pairs,
+    count,
     parse_csv,
     parse_libsvm,
 )
@@ -71,15 +72,15 @@ class CsvSource:
     def batches(self, start: int, bad: BadRows) -> Iterator[Batch]:
         line = None if start else (1 if self._start == 0 else 2)
         for buffer, end in _blocks(self.path, max(start, self._start)):
-            count = int(count_lines(buffer))
-            values = np.empty((count, self.n_features))
-            bounds, wrong = np.zeros((count, 2), np.int64), np.empty(count, np.int8)
-            column = np.empty(count, np.int64)
+            lines = int(count(buffer, NEWLINE))
+            values = np.empty((lines, self.n_features))
+            bounds, wrong = np.zeros((lines, 2), np.int64), np.empty(lines, np.int8)
+            column = np.empty(lines, np.int64)
             parse_csv(buffer, self._separator, self._target, values, bounds, wrong, column)
             if (wrong > FINE).any():
-                line = _line_number(self.path, end, count) if line is None else line
+                line = _line_number(self.path, end, lines) if line is None else line
                 self._report(buffer, wrong, column, line, bad)
-            line = None if line is None else line + count
+            line = None if line is None else line + lines
             good = wrong == FINE
             text = buffer.tobytes()
             y = None
@@ -137,7 +138,7 @@ class LibsvmSource:
 
 
 def _parse(buffer: NDArray[np.uint8]) -> tuple[Any, ...]:
-    lines, pairs = int(count_lines(buffer)), int(count_pairs(buffer))
+    lines, pairs = int(count(buffer, NEWLINE)), int(count(buffer, COLON))
     labels, wrong = np.empty(lines), np.empty(lines, np.int8)
     data, indices, indptr = np.empty(pairs), np.empty(pairs, np.int32), np.zeros(lines + 1, np.int32)
     _, largest = parse_libsvm(buffer, labels, data, indices, indptr, wrong)
