@@ -12,3 +12,10 @@ def correlated(rows, features, *, seed, factors=5, separation=1.0, classes=2, dt
     X = rng.normal(size=(rows, factors)) @ loadings + rng.normal(size=(rows, features))
     X += separation * (np.where(y == 1, 1.0, -1.0)[:, None] * direction if classes == 2 else direction[y])
     return X.astype(dtype), y
+
+
+def problem(seed, n=8, rows=300):
+    """Return correlated rows, weights of a score, and how much each row counts."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, 3)) @ rng.normal(size=(3, n)) + rng.normal(size=(rows, n)) + rng.normal(size=n)
+    return X, rng.normal(size=n), rng.uniform(0.2, 1.0, rows)

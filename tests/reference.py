@@ -241,3 +241,11 @@ def read_row(plan, x):
         if decided:
             return reached, end, True
     return plan.offset + plan.coef @ np.asarray(x, dtype=float), len(x), False
+
+
+def least_squares(X, target, weight, features):
+    """Return the weighted least-squares fit of the target on some features, and the variance it leaves."""
+    design = np.column_stack([X[:, features], np.ones(len(X))]) * np.sqrt(weight)[:, None]
+    solution = np.linalg.lstsq(design, target * np.sqrt(weight), rcond=None)[0]
+    left = weight @ (X[:, features] @ solution[:-1] + solution[-1] - target) ** 2
+    return solution, left

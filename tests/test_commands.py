@@ -160,6 +160,36 @@ def test_parquet_is_read_by_the_columns_that_are_asked_for(folder, capsys):
     assert 0 < read < size
 
 
+def test_few_columns_are_chosen_by_their_bytes(folder, capsys):
+    noisy = FRAME[:5000].assign(**{name: FRAME[name][:5000].round(1) for name in NAMES[::2]})  # half compress well
+    noisy.to_parquet("train.parquet")
+    saccade.save(Pegasos(random_state=0).fit(FRAME[:5000], labels[:5000]), "m.saccade")
+    told = [
+        "attend",
+        "m.saccade",
+        "train.parquet",
+        "--fewest",
+        "columns",
+        "--delta",
+        "0.2",
+        "--random-state",
+        0,
+        "--json",
+    ]
+    said = json.loads(saccade_prints(capsys, *told, "-o", "a.saccade"))
+    attentive = saccade.load("a.saccade")
+    assert attentive.fewest == "columns"
+    assert attentive.plan_.most_read == said["most_read"] < 12
+    assert attentive.costs[0] < attentive.costs[1] / 2
+    assert run(["predict", "a.saccade", "test.parquet", "--target", "kind", "-o", "labels.csv"]) == 0
+    read, size = (
+        int(part.replace(",", "")) for part in capsys.readouterr().err.split(";")[1].split(" bytes")[0].split(" of ")
+    )
+    kept = pd.read_parquet("test.parquet", columns=[NAMES[j] for j in attentive.plan_.order])
+    assert kept.shape[1] == said["most_read"]
+    assert read < size * said["most_read"] / 12
+
+
 def test_learning_shows_rows_and_how_far_it_is_on_a_terminal(folder):
     terminal, other_end = pty.openpty()
     command = [*COMMAND, "fit", "train.csv", "--target", "kind", "-o", "m"]

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference import least_squares
 
+from data import problem
 from saccade.conditional import emphasis, regress
 from saccade.prices import price_list
 
@@ -12,20 +14,6 @@ from saccade.prices import price_list
 def regress_one(X, coef, *more, **options):
     """Regress one score."""
     return regress(X, coef[None], *more, **options)
-
-
-def problem(seed, n=8, rows=300):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(rows, 3)) @ rng.normal(size=(3, n)) + rng.normal(size=(rows, n)) + rng.normal(size=n)
-    return X, rng.normal(size=n), rng.uniform(0.2, 1.0, rows)
-
-
-def least_squares(X, target, weight, features):
-    """Return the weighted least-squares fit of the target on some features, and the variance it leaves."""
-    design = np.column_stack([X[:, features], np.ones(len(X))]) * np.sqrt(weight)[:, None]
-    solution = np.linalg.lstsq(design, target * np.sqrt(weight), rcond=None)[0]
-    left = weight @ (X[:, features] @ solution[:-1] + solution[-1] - target) ** 2
-    return solution, left
 
 
 @settings(deadline=None, max_examples=30)

@@ -27,6 +27,7 @@ from saccade.absence import Population
 from saccade.boundaries import Boundary, Conditional, as_boundary
 from saccade.calibration import Certificate, rows_needed
 from saccade.certifying import affordable, allowed_share, boldest, spare_features, unstopped
+from saccade.families import Family, Scores
 from saccade.inputs import as_read_only, check_rows, is_plain, raise_not_finite
 from saccade.inquiry import Inquiry, Questions, resume
 from saccade.lazily import Fetch, LazyReading, read_lazily, read_lazily_async
@@ -34,7 +35,7 @@ from saccade.learners.pegasos import Pegasos
 from saccade.linear import LinearModel, linear_model
 from saccade.orders import CODES
 from saccade.plan import Plan, Reading, decided
-from saccade.planning import Family, Scores, plan_family
+from saccade.planning import plan_columns, plan_family
 from saccade.prices import Feature, Prices, price_list
 from saccade.readers.dispatch import read_plan
 from saccade.readers.tables import as_table
@@ -60,6 +61,7 @@ def attend(
     costs: ArrayLike | Mapping[Any, float] | None = None,
     groups: Mapping[Any, Sequence[Any]] | Sequence[Any] | None = None,
     average_features: float | None = None,
+    fewest: str = "features",
     random_state: Any = None,
 ) -> "AttentiveClassifier":
     """Read a fitted linear classifier attentively: the same labels, up to a share delta, from a few features per row.
@@ -68,7 +70,7 @@ def attend(
     ----------
     model : fitted linear classifier, or Pipeline of per-feature scalers that ends in one
     X : rows such as will be predicted; no labels are needed. Some plan, the others calibrate.
-    delta, confidence, boundary, order, costs, groups, average_features, random_state
+    delta, confidence, boundary, order, costs, groups, average_features, fewest, random_state
         As for ``AttentiveClassifier``.
 
     Examples
@@ -92,6 +94,7 @@ def attend(
         costs=costs,
         groups=groups,
         average_features=average_features,
+        fewest=fewest,
         random_state=random_state,
     ).fit(X)
 
@@ -120,6 +123,9 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         The share of rows that calibrate.
     average_features : float, optional
         In place of delta: read at most so many features per row on average. The certificate says which delta it gives.
+    fewest : {"features", "columns"}
+        What is to be few: the features that decide a row, on average, or the columns that any row reads, for data that
+        is stored in columns, such as Parquet. Then ``costs`` are what a column costs, such as its bytes.
     when_too_few : {"raise", "read"}
         Where the rows do not suffice for the promise: an error, or a plan that reads every feature.
     n_jobs : int, optional
@@ -154,6 +160,7 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         "groups": ["array-like", dict, None],
         "calibration_size": [Interval(Real, 0, 1, closed="neither")],
         "average_features": [Interval(Real, 0, None, closed="neither"), None],
+        "fewest": [StrOptions({"features", "columns"})],
         "when_too_few": [StrOptions({"raise", "read"})],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
@@ -171,6 +178,7 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         groups: Mapping[Any, Sequence[Any]] | Sequence[Any] | None = None,
         calibration_size: float = 0.3,
         average_features: float | None = None,
+        fewest: str = "features",
         when_too_few: str = "raise",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -184,6 +192,7 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.groups = groups
         self.calibration_size = calibration_size
         self.average_features = average_features
+        self.fewest = fewest
         self.when_too_few = when_too_few
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -361,7 +370,7 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
         planning_rows = self._as_floats(X, planning)
         allowed = allowed_share(calibration.size, self.delta, self.confidence)
-        family = plan_family(scores, planning_rows, self._boundary(), self.order, allowed, seed)
+        family = self._family(scores, planning_rows, allowed, seed)
         calibration_rows = self._as_floats(X, calibration)
         population = Population(
             regression=family.regression,
@@ -373,6 +382,17 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         plan, certificate = self._chosen(family, planning_rows, calibration_rows)
         spare = spare_features(plan, certificate, population, prices, calibration_rows)
         return plan, certificate, replace(population, spare=spare)
+
+    def _family(self, scores: Scores, rows: NDArray[Any], allowed: float, seed: int) -> Family:
+        boundary = self._boundary()
+        if self.fewest == "features":
+            return plan_family(scores, rows, boundary, self.order, allowed, seed)
+        if not isinstance(boundary, Conditional) or self.order != "greedy":
+            raise ValueError(
+                f"fewest='columns' chooses its own order by what features tell of the margin: it does not go with "
+                f"boundary={self.boundary!r}, order={self.order!r}. Leave these two as they are by default."
+            )
+        return plan_columns(scores, rows, boundary, seed)
 
     def _chosen(self, family: Family, planning: NDArray[Any], calibration: NDArray[Any]) -> tuple[Plan, Certificate]:
         """Return the plan that keeps the level, or the average, at the least cost."""

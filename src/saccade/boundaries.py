@@ -180,7 +180,7 @@ class Conditional(BaseEstimator):
     Conditional(ridge=0.1)
     """
 
-    def __init__(self, focus: float = 0.3, ridge: float = 0.01) -> None:
+    def __init__(self, focus: float = 0.2, ridge: float = 0.01) -> None:
         self.focus = focus
         self.ridge = ridge
 

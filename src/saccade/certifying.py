@@ -8,8 +8,8 @@ from scipy.stats import binom
 
 from saccade.absence import Population, plan_without
 from saccade.calibration import Certificate, certify, rows_needed, upper_bound
+from saccade.families import Family
 from saccade.plan import Outcome, Plan, decided
-from saccade.planning import Family
 from saccade.prices import Prices
 from saccade.readers.dispatch import read_plan
 

@@ -12,7 +12,7 @@ Rows near the decision count more: 1 / (1 + (S / s)^2), s a share of the median 
 classes or the gap between the two best of several.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -22,7 +22,7 @@ from scipy.linalg import solve_triangular
 
 from saccade.prices import Prices
 
-__all__ = ["Regression", "emphasis", "regress"]
+__all__ = ["Regression", "emphasis", "freed_of_mean", "regress"]
 
 Reals = NDArray[np.float64]
 
@@ -50,7 +50,7 @@ class Regression:
         """Return the mean and the covariance of the scores given the values at some positions, under a normal law."""
         deviation = values - self.mean[known]
         with_scores = self.factor[known] @ self.gains
-        slope = np.linalg.solve(self._covariance[np.ix_(known, known)], with_scores)
+        slope = np.linalg.solve(self.covariance[np.ix_(known, known)], with_scores)
         return self.expected + deviation @ slope, self.spread - with_scores.T @ slope
 
     def imputation(self, absent: NDArray[np.intp], known: NDArray[np.intp]) -> tuple[Reals, Reals, Reals]:
@@ -58,13 +58,20 @@ class Regression:
 
         That is, slopes (known, absent), what is expected where the others are zero, and the covariance that is left.
         """
-        across = self._covariance[np.ix_(known, absent)]
-        slope = np.linalg.solve(self._covariance[np.ix_(known, known)], across).astype(np.float64)
-        left = self._covariance[np.ix_(absent, absent)] - across.T @ slope
+        across = self.covariance[np.ix_(known, absent)]
+        slope = np.linalg.solve(self.covariance[np.ix_(known, known)], across).astype(np.float64)
+        left = self.covariance[np.ix_(absent, absent)] - across.T @ slope
         return slope, self.mean[absent] - self.mean[known] @ slope, left
 
+    def reordered(self, positions: NDArray[np.intp]) -> "Regression":
+        """Return the regression on the same features in another order."""
+        factor: Reals = np.linalg.cholesky(self.covariance[np.ix_(positions, positions)]).astype(np.float64, copy=False)
+        gains = solve_triangular(factor, (self.factor @ self.gains)[positions], lower=True)
+        return replace(self, order=self.order[positions], mean=self.mean[positions], factor=factor, gains=gains)
+
     @cached_property
-    def _covariance(self) -> Reals:
+    def covariance(self) -> Reals:
+        """Return the covariance of the features, in reading order, with the ridge."""
         covariance: Reals = self.factor @ self.factor.T
         return covariance
 
@@ -173,18 +180,19 @@ def _worth(
         if open_ones.any():
             those = members[open_ones]
             left = covariance[np.ix_(open_ones, open_ones)] - loadings[those] @ loadings[those].T
-            target = _freed_of_mean(unexplained[those])
+            target = freed_of_mean(unexplained[those])
             worth[group] = np.sum(target * np.linalg.solve(left + 1e-9 * np.diag(np.diag(left)), target))
     return worth / prices.price
 
 
 def _apart(unexplained: Reals) -> Reals:
     """Return by how much each feature would explain the one score, or what sets several apart."""
-    total: Reals = (_freed_of_mean(unexplained) ** 2).sum(axis=1)
+    total: Reals = (freed_of_mean(unexplained) ** 2).sum(axis=1)
     return total
 
 
-def _freed_of_mean(unexplained: Reals) -> Reals:
+def freed_of_mean(unexplained: Reals) -> Reals:
+    """Return what each feature tells of the one score, or of what sets several apart from their mean."""
     several = unexplained.shape[1] > 1
     return unexplained - unexplained.mean(axis=1, keepdims=True) if several else unexplained
 

@@ -44,6 +44,12 @@ class Plan(NamedTuple):
     def n_features(self) -> int:
         return int(self.coef.shape[1])
 
+    @property
+    def most_read(self) -> int:
+        """Return how many features are read of a row at most: all, unless the last checkpoint decides every row."""
+        closes = self.checkpoints.size > 0 and self.lower[-1] >= self.upper[-1]
+        return int(self.checkpoints[-1]) if closes else self.n_features
+
     def without_stops(self) -> "Plan":
         """Return the plan that reads every feature of every row."""
         return self._replace(checkpoints=self.checkpoints[:0])
@@ -53,7 +59,8 @@ class Plan(NamedTuple):
         n, stops = self.n_features, self.checkpoints.tolist()
         if not stops:
             return f"All {n:,} features of every row are read."
-        lines = [f"Of {n:,} features, a row that no checkpoint decides is read to the end."]
+        most = f"at most {self.most_read:,}" if self.most_read < n else "all"
+        lines = [f"Of {n:,} features, {most} are read of a row, and fewer where a checkpoint decides it."]
         for start, stop, lower, upper in zip([0, *stops], stops, self.lower, self.upper, strict=False):
             asked = [str(feature) if names is None else str(names[feature]) for feature in self.order[start:stop]]
             shown = ", ".join(asked[:MOST_NAMED])

@@ -36,6 +36,12 @@ class Prices:
         paid: Reals = np.cumsum(np.where(new, self.price[bought], 0.0))
         return paid
 
+    def complete(self, order: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
+        """Return after how many features of an order nothing that was bought is still to be read."""
+        last = {int(purchase): position + 1 for position, purchase in enumerate(self.purchase[order])}
+        ends = np.array(sorted(last.values()), dtype=np.intp)
+        return ends
+
     def total(self, features: Sequence[int]) -> float:
         """Return what these features cost, bought together."""
         return float(self.price[np.unique(self.purchase[list(features)])].sum()) if len(features) else 0.0

@@ -1,11 +1,16 @@
 """Which thresholds and which checkpoints: what would have cost least on rows that the regression did not see."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CLEARNESS", "Choice", "Trial", "tune"]
+from saccade.conditional import emphasis
+from saccade.families import Line, Scores, lead
+from saccade.plan import decided
+
+__all__ = ["CLEARNESS", "Choice", "Trial", "try_lines", "tune"]
 
 Reals = NDArray[np.float64]
 
@@ -19,6 +24,8 @@ CLOSING = 0.1
 CLOSING_BEGINS, CLOSING_ENDS = 2.5, 1.5
 # A last checkpoint that decides every row has read at least so many features.
 FEWEST_AT_THE_CLOSE = 16
+# What it costs to look at a row, and to weigh one value, where reading a feature costs 1: roughly as measured, in time.
+LOOKING, WEIGHING = 0.8, 0.05
 
 
 @dataclass(frozen=True)
@@ -38,6 +45,43 @@ class Trial:
         """Return what each checkpoint demands of a margin, up to a factor."""
         product: Reals = self.spread * (self.sizes / 16.0) ** tilt
         return product
+
+
+def try_lines(
+    scores: Scores,
+    lines: list[Line],
+    features: NDArray[np.intp],
+    X: NDArray[np.floating[Any]],
+    full: Reals,
+    focus: float,
+) -> Trial:
+    """Look at rows at every checkpoint, and at how far off each prediction is of what it decides by."""
+    labels, rows, count = decided(full), np.arange(X.shape[0]), len(lines)
+    clear, off = np.empty((rows.size, count)), np.empty((rows.size, count))
+    wrong = np.empty((rows.size, count), dtype=bool)
+    predicted = np.zeros_like(full)
+    for k, line in enumerate(lines):
+        before = predicted if line.first else scores.intercept
+        predicted = before + X[:, features[line.first : line.size]] @ line.weights.T + line.shift
+        said = decided(predicted)
+        clear[:, k], wrong[:, k] = lead(predicted), said != labels
+        if full.shape[1] == 1:
+            off[:, k] = predicted[:, 0] - full[:, 0]
+        else:
+            best, second = np.argsort(predicted, axis=1)[:, [-1, -2]].T
+            off[:, k] = clear[:, k] - (full[rows, best] - full[rows, second])
+    sizes = np.array([line.size for line in lines], dtype=np.int64)
+    weighed = np.array([line.size - line.first for line in lines])
+    return Trial(
+        clear=clear,
+        wrong=wrong,
+        spread=np.sqrt(np.maximum(emphasis(lead(full), focus) @ off**2, 1e-300)),
+        sizes=sizes,
+        spent=scores.prices.spent(features)[sizes - 1],
+        checking=scores.looking * (LOOKING + WEIGHING * weighed * scores.intercept.size),
+        everything=float(scores.prices.price.sum()),
+        carries_on=np.array([line.first > 0 for line in lines]),
+    )
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,13 @@ MOST_ROWS = 70_000
     "--delta", type=float, default=0.01, show_default=True, help="The share of rows that may get another label."
 )
 @click.option("--confidence", type=float, default=0.95, show_default=True)
+@click.option(
+    "--fewest",
+    type=click.Choice(("features", "columns")),
+    default="features",
+    show_default=True,
+    help="What is to be few: features per row, or the columns that any row reads, by their bytes in a Parquet file.",
+)
 @click.option("--target", help="A column that is not to be read.")
 @click.option("--random-state", type=int, help="Of the split into planning and calibration rows.")
 @click.option("--force", is_flag=True, help="Replace the model if it exists.")
@@ -29,6 +36,7 @@ def attend(
     out: Path,
     delta: float,
     confidence: float,
+    fewest: str,
     target: str | None,
     random_state: int | None,
     force: bool,
@@ -43,6 +51,7 @@ def attend(
     import numpy as np
 
     import saccade
+    from saccade.streams.columns import ParquetSource
     from saccade.streams.opening import open_data
 
     target_file = check_output(out, force)
@@ -57,7 +66,13 @@ def attend(
 
                 where = {name: place for place, name in enumerate(source.names)}
                 rows = pa.table({name: rows[:, where[name]] for name in names})
-        attentive = saccade.attend(found, rows, delta=delta, confidence=confidence, random_state=random_state)
+            costs = None
+            if fewest == "columns" and isinstance(source, ParquetSource):
+                size = source.column_bytes()
+                costs = [size[name] for name in (names if names is not None else source.names or [])]
+        attentive = saccade.attend(
+            found, rows, delta=delta, confidence=confidence, costs=costs, fewest=fewest, random_state=random_state
+        )
     except KeyError as missing:
         raise click.ClickException(f"{data} has no column {missing}, which the model reads.") from missing
     except (ValueError, TypeError) as error:
@@ -67,9 +82,9 @@ def attend(
     if as_json:
         from dataclasses import asdict
 
-        print_record({"model": str(out), **asdict(certificate)}, as_json)
+        print_record({"model": str(out), **asdict(certificate), "most_read": attentive.plan_.most_read}, as_json)
     else:
-        print(certificate)
+        print(certificate, f"No row needs more than {attentive.plan_.most_read:,} of them.")
 
 
 def _sample(source: Any, skip_bad: bool, random: Any) -> Any:

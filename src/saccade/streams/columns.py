@@ -1,6 +1,7 @@
 """Parquet and Arrow files by their columns, and NumPy arrays by their rows."""
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -38,6 +39,14 @@ class ParquetSource:
         self.names: list[str] | None = [name for name in self._columns if name != self._target]
         self.n_features = len(self.names)
         self.n_rows = self.length = self._file.metadata.num_rows
+
+    def column_bytes(self) -> dict[str, int]:
+        """Return how many bytes each column takes, in all row groups together."""
+        total: Counter[str] = Counter()
+        groups = (self._file.metadata.row_group(number) for number in range(self._file.num_row_groups))
+        for column in (group.column(j) for group in groups for j in range(group.num_columns)):
+            total[column.path_in_schema] += column.total_compressed_size
+        return dict(total)
 
     def batches(self, start: int, bad: BadRows) -> Iterator[Batch]:
         rows = _rows_per_batch(self.n_features)
