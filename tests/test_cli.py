@@ -98,12 +98,12 @@ def test_a_link_is_followed_and_stays_one(at_once, tmp_path):
     assert target.read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
-def test_an_output_that_knows_few_characters_is_no_error(at_once, tmp_path, monkeypatch):
+def test_a_pipe_gets_utf8_whatever_the_locale_says(at_once, tmp_path, monkeypatch):
     narrow = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     monkeypatch.setattr(sys, "stdout", narrow)
     assert run(["reproduce", "--out", str(tmp_path / "page.html")]) == 0
     narrow.flush()
-    assert b"O(?n)" in narrow.buffer.getvalue()
+    assert "O(√n)" in narrow.buffer.getvalue().decode()
 
 
 def test_no_command_shows_the_help():

@@ -24,6 +24,7 @@ from data import correlated
 from saccade import PassiveAggressive, Pegasos, Perceptron
 from saccade.cli.fit import PARAMETERS
 from saccade.cli.main import run
+from saccade.files import models
 from saccade.streams import text
 
 COMMAND = [sys.executable, "-c", "from saccade.cli import main; main()"]
@@ -52,7 +53,9 @@ def test_the_options_of_fit_are_the_parameters_of_the_learners():
     for kind in (Pegasos, Perceptron, PassiveAggressive):
         for name, parameter in inspect.signature(kind).parameters.items():
             if parameter.default is not None and name != "boundary":
-                assert isinstance(parameter.default, PARAMETERS[name]) or PARAMETERS[name] is float
+                kind, says = PARAMETERS[name]
+                assert isinstance(parameter.default, kind) or kind is float
+                assert says
 
 
 def test_a_model_is_learned_certified_measured_and_used(folder, capsys):
@@ -138,11 +141,12 @@ def test_an_unexpected_error_is_one_line_and_with_debug_a_traceback(folder, caps
     def fail(path):
         raise ZeroDivisionError("unexpected")
 
-    monkeypatch.setattr(saccade, "load", fail)
+    monkeypatch.setattr(models, "load_with", fail)
     assert run(["inspect", "m"]) == 1
     assert capsys.readouterr().err == "saccade: ZeroDivisionError: unexpected (see it with --debug)\n"
-    with pytest.raises(ZeroDivisionError):
-        run(["--debug", "inspect", "m"])
+    for arguments in (["--debug", "inspect", "m"], ["inspect", "m", "--debug"]):
+        with pytest.raises(ZeroDivisionError):
+            run(arguments)
 
 
 def test_parquet_is_read_by_the_columns_that_are_asked_for(folder, capsys):
@@ -214,7 +218,9 @@ def test_a_missing_value_in_parquet_is_named_where_it_is_needed_or_passed_over(f
     assert not (folder / "out.csv").exists()
     assert run(["predict", "a.saccade", "gap.parquet", "--target", "kind", "-o", "out.csv", "--skip-bad"]) == 0
     assert "1 bad rows" in capsys.readouterr().err
-    assert len((folder / "out.csv").read_text().splitlines()) == 1000
+    lines = (folder / "out.csv").read_text().splitlines()
+    assert len(lines) == 1001  # the lines stay in step with the rows
+    assert [k for k, line in enumerate(lines) if line == ",,"] == [151]
 
 
 def test_parameters_reach_the_learner(folder, capsys):
@@ -276,7 +282,7 @@ def test_columns_are_matched_by_name_and_missing_ones_are_named(folder, capsys):
     assert saccade_prints(capsys, "predict", "m", "other.csv", "--target", "kind") == expected
     frame.drop(columns="f3").to_csv("fewer.csv", index=False)
     assert run(["predict", "m", "fewer.csv", "--target", "kind"]) == 1
-    assert "no columns f3" in capsys.readouterr().err
+    assert "no column 'f3'" in capsys.readouterr().err
 
 
 def test_a_stream_is_read_from_standard_input(folder):
@@ -353,3 +359,146 @@ def test_a_checkpoint_of_other_data_is_refused(folder, capsys):
         file.write(",".join(["1"] * 12) + ",elm\n")
     assert run([*fit, "-o", "m2"]) == 2
     assert "other data" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["train.csv", "m.saccade", "notes.txt"])
+def test_a_checkpoint_replaces_no_other_file(folder, name, capsys):
+    (folder / "notes.txt").write_text("mine")
+    before = (folder / "train.csv").read_bytes()
+    told = ["fit", "train.csv", "--target", "kind", "-o", "m.saccade", "--checkpoint", name, "--checkpoint-every", "0"]
+    assert run(told) == 2
+    assert name in capsys.readouterr().err
+    assert (folder / "train.csv").read_bytes() == before
+    assert (folder / "notes.txt").read_text() == "mine"
+    assert run([*told[:-4], "--checkpoint", "nowhere/state"]) == 2
+    assert "nowhere/state cannot be written" in capsys.readouterr().err
+
+
+def checkpoint(folder, capsys):
+    told = [
+        "fit",
+        "train.csv",
+        "--target",
+        "kind",
+        "--random-state",
+        "0",
+        "--checkpoint",
+        "state",
+        "--checkpoint-every",
+        "0",
+    ]
+    saccade_prints(capsys, *told, "-o", "m")
+    return [*told, "-o", "other", "--resume"]
+
+
+def test_a_checkpoint_of_data_of_the_same_size_is_refused(folder, capsys):
+    told = checkpoint(folder, capsys)
+    content = (folder / "train.csv").read_text()
+    (folder / "train.csv").write_text(content.replace("elm", "ash"))
+    assert run(told) == 2
+    assert "state was made with other data" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda state: [],
+        lambda state: state | {"run": {}},
+        lambda state: state | {"run": state["run"] | {"start": -5}},
+        lambda state: state | {"run": state["run"] | {"start": 10**12}},
+        lambda state: state | {"run": state["run"] | {"batch": "x"}},
+        lambda state: state | {"run": state["run"] | {"written": 3}},
+    ],
+)
+def test_a_checkpoint_that_is_none_is_refused(folder, change, capsys):
+    told = checkpoint(folder, capsys)
+    model, state = models.load_with("state")
+    models.save_with(model, "state", change(state))
+    assert run(told) == 2
+    assert "state is no checkpoint of saccade fit" in capsys.readouterr().err
+
+
+def test_what_a_certified_model_costs_is_kept_when_it_is_certified_anew(folder, capsys):
+    costs, groups = {"f3": 5.0}, {"blood": ["f0", "f1"]}
+    model = LogisticRegression().fit(FRAME[:3000], labels[:3000])
+    saccade.save(
+        saccade.attend(model, FRAME[:5000], delta=0.2, costs=costs, groups=groups, random_state=0), "a.saccade"
+    )
+    told = ["attend", "a.saccade", "train.csv", "--target", "kind", "--delta", "0.1", "-o", "b.saccade"]
+    saccade_prints(capsys, *told)
+    again = saccade.load("b.saccade")
+    assert (again.delta, again.costs, dict(again.groups)) == (0.1, costs, groups)
+    assert list(again.feature_names_in_) == NAMES
+
+
+def test_a_model_of_indices_from_zero_reads_files_without_a_zero(folder, capsys):
+    rows = np.where(np.random.default_rng(0).random((5000, 12)) < 0.5, EVERY[:5000], 0)
+    dump_svmlight_file(rows, labels[:5000], "train.svm", zero_based=True)
+    rows[:, 0] = 0
+    dump_svmlight_file(rows, labels[:5000], "test.svm", zero_based=True)
+    saccade_prints(capsys, "fit", "train.svm", "-o", "m", "--random-state", 0)
+    saccade_prints(capsys, "attend", "m", "train.svm", "-o", "a", "--delta", 0.1, "--random-state", 0)
+    for name in ("m", "a"):
+        said = saccade_prints(capsys, "predict", name, "test.svm")
+        predicted = [int(line.split(",")[0]) for line in said.splitlines()[1:]]
+        np.testing.assert_array_equal(predicted, saccade.load(name).predict(rows))
+
+
+def test_other_columns_may_hold_anything(folder, capsys):
+    saccade_prints(capsys, "fit", "train.csv", "--target", "kind", "-o", "m", "--random-state", 0)
+    saccade_prints(capsys, "attend", "m", "train.csv", "--target", "kind", "-o", "a", "--delta", 0.1)
+    frame = pd.read_csv("test.csv").assign(id="who", when=pd.Timestamp("2026-01-01"))
+    frame.loc[3, "id"] = None
+    frame.to_parquet("more.parquet")
+    frame.to_csv("more.csv", index=False)
+    for model in ("m", "a"):
+        plain = saccade_prints(capsys, "evaluate", model, "test.csv", "--target", "kind")
+        for data in ("more.parquet", "more.csv"):
+            assert saccade_prints(capsys, "evaluate", model, data, "--target", "kind") == plain
+            assert len(saccade_prints(capsys, "predict", model, data, "--skip-bad").splitlines()) == 1001
+        assert saccade_prints(capsys, "attend", model, "more.csv", "-o", f"{model}2", "--delta", 0.1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "status"),
+    [
+        (["predict", "m.skops", "test.csv"], "saccade attend m.skops", 2),
+        (["attend", "broken.skops", "test.csv", "-o", "a"], "broken.skops is damaged", 1),
+        (["attend", "m", "test.csv", "-o", "a", "--delta", "2"], "--delta", 2),
+        (["attend", "m", "test.csv", "-o", "a", "--random-state", "-1"], "--random-state", 2),
+        (["attend", "m", "only_header.csv", "-o", "a"], "only_header.csv has no rows", 1),
+        (["attend", "m", "test.csv", "-o", "-"], "give it a name", 2),
+        (["attend", "m", "test.csv", "-o", "."], "give it a name", 2),
+        (["evaluate", "m", "only_header.csv", "--target", "kind"], "no rows", 1),
+        (["evaluate", "m", "test.csv"], "--target", 2),
+        (["fit", "train.csv", "-o", "b"], "name it with --target", 1),
+        (["fit", "train.csv", "--target", "kind", "-o", "b", "--boundary", "curved(0.05)"], "NAME=VALUE", 2),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_line(folder, arguments, message, status, capsys):
+    saccade_prints(capsys, "fit", "train.csv", "--target", "kind", "-o", "m", "--random-state", 0)
+    (folder / "m.skops").write_bytes(b"whatever")
+    (folder / "broken.skops").write_bytes(b"whatever")
+    (folder / "only_header.csv").write_text(",".join([*NAMES, "kind"]) + "\n")
+    assert run(arguments) == status
+    said = capsys.readouterr().err
+    assert message in said
+    assert len(said.splitlines()) == 1
+
+
+def test_labels_that_nobody_taught_count_as_wrong(folder, capsys):
+    np.save("n.npy", np.column_stack([EVERY, labels]))
+    saccade_prints(capsys, "fit", "n.npy", "--target", 12, "-o", "m", "--random-state", 0)
+    FRAME.assign(kind=np.where(labels == 1, "1", "zzz")).to_csv("odd.csv", index=False)
+    said = json.loads(saccade_prints(capsys, "evaluate", "m", "odd.csv", "--target", "kind", "--json"))
+    predicted = saccade.load("m").predict(EVERY)
+    assert said["accuracy"] == np.mean((predicted == 1) & (labels == 1))
+
+
+def test_attend_counts_bad_rows(folder, capsys):
+    saccade_prints(capsys, "fit", "train.csv", "--target", "kind", "-o", "m", "--random-state", 0)
+    (folder / "train.csv").write_text((folder / "train.csv").read_text() + "1,2\nx\n")
+    told = ["attend", "m", "train.csv", "--target", "kind", "--delta", 0.1, "-o", "a", "--skip-bad"]
+    assert json.loads(saccade_prints(capsys, *told, "--json"))["bad rows"] == 2
+    assert run([*map(str, told), "--force"]) == 0
+    assert "2 bad rows were passed over" in capsys.readouterr().err

@@ -1,14 +1,16 @@
 """``saccade attend`` and ``saccade inspect``: certify a saved model, and say what it is."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
-from saccade.cli.data import bar, check_output, data_options, loaded, print_record
+from saccade.cli.data import bar, check_output, data_options, loaded, names_of, opened, print_record, wanted_by
 
 # So many rows are drawn from the file, evenly: more would hardly change a plan or a certificate.
 MOST_ROWS = 70_000
+SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
 @click.command(short_help="Certify a saved model, so that it reads a few features per row.")
@@ -16,9 +18,11 @@ MOST_ROWS = 70_000
 @click.argument("data")
 @click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="The certified model.")
 @click.option(
-    "--delta", type=float, default=0.01, show_default=True, help="The share of rows that may get another label."
+    "--delta", type=SHARE, default=0.01, show_default=True, help="The share of rows that may get another label."
 )
-@click.option("--confidence", type=float, default=0.95, show_default=True)
+@click.option(
+    "--confidence", type=SHARE, default=0.95, show_default=True, help="The probability that the promise holds."
+)
 @click.option(
     "--fewest",
     type=click.Choice(("features", "columns")),
@@ -27,7 +31,9 @@ MOST_ROWS = 70_000
     help="What is to be few: features per row, or the columns that any row reads, by their bytes in a Parquet file.",
 )
 @click.option("--target", help="A column that is not to be read.")
-@click.option("--random-state", type=int, help="Of the split into planning and calibration rows.")
+@click.option(
+    "--random-state", type=click.IntRange(0, 2**32 - 1), help="Of the split into planning and calibration rows."
+)
 @click.option("--force", is_flag=True, help="Replace the model if it exists.")
 @data_options
 def attend(
@@ -41,76 +47,77 @@ def attend(
     random_state: int | None,
     force: bool,
     kind: str | None,
+    header: bool | None,
     skip_bad: bool,
     as_json: bool,
 ) -> None:
     """Plan and calibrate MODEL on the rows of DATA; labels are not needed.
 
-    MODEL is a file that saccade wrote, or a .skops file of a fitted scikit-learn linear model.
+    MODEL is a file that saccade wrote, or a .skops file of a fitted scikit-learn linear model. One that is certified
+    already is certified anew, with the costs and groups that it has.
     """
     import numpy as np
+    from sklearn.frozen import FrozenEstimator
 
-    import saccade
-    from saccade.streams.columns import ParquetSource
-    from saccade.streams.opening import open_data
+    from saccade import AttentiveClassifier
+    from saccade.files.models import save_with
+    from saccade.streams.batches import BadRows
 
     target_file = check_output(out, force)
-    found = loaded(model)
-    found = getattr(found, "estimator_", found)
-    try:
-        with open_data(data, target, kind, getattr(found, "n_features_in_", None)) as source:
-            rows = _sample(source, skip_bad, np.random.default_rng(random_state))
-            names = getattr(found, "feature_names_in_", None)
-            if names is not None and source.names is not None:
-                import pyarrow as pa
-
-                where = {name: place for place, name in enumerate(source.names)}
-                rows = pa.table({name: rows[:, where[name]] for name in names})
-            costs = None
-            if fewest == "columns" and isinstance(source, ParquetSource):
-                size = source.column_bytes()
-                costs = [size[name] for name in (names if names is not None else source.names or [])]
-        attentive = saccade.attend(
-            found, rows, delta=delta, confidence=confidence, costs=costs, fewest=fewest, random_state=random_state
-        )
-    except KeyError as missing:
-        raise click.ClickException(f"{data} has no column {missing}, which the model reads.") from missing
-    except (ValueError, TypeError) as error:
-        raise click.ClickException(str(error)) from error
-    saccade.save(attentive, target_file)
-    certificate = attentive.certificate_
+    found = loaded(model, or_skops=True)
+    parameters, estimator = {}, found.model
+    if isinstance(estimator, AttentiveClassifier):
+        parameters, estimator = estimator.get_params(deep=False), estimator.estimator_
+        parameters = {
+            name: value for name, value in parameters.items() if name not in ("estimator", "average_features")
+        }
+    with opened(data, wanted_by(found, target, header), kind) as source:
+        bad = BadRows(source.path, skip=skip_bad)
+        rows = _sample(source, bad, np.random.default_rng(random_state))
+        if fewest == "columns" and hasattr(source, "column_bytes"):
+            size = source.column_bytes()
+            parameters |= {"costs": [size[name] for name in source.names or []], "groups": None}
+        parameters |= {"delta": delta, "confidence": confidence, "fewest": fewest, "random_state": random_state}
+        attentive = AttentiveClassifier(FrozenEstimator(estimator), **parameters).fit(rows)
+    if hasattr(found.model, "feature_names_in_"):
+        attentive.feature_names_in_ = np.array(names_of(found.model), dtype=object)
+    save_with(attentive, target_file, found.about)
+    certificate, most = attentive.certificate_, attentive.plan_.most_read
     if as_json:
         from dataclasses import asdict
 
-        print_record({"model": str(out), **asdict(certificate), "most_read": attentive.plan_.most_read}, as_json)
+        print_record({"model": str(out), **asdict(certificate), "most_read": most, "bad rows": bad.count}, as_json)
     else:
-        print(certificate, f"No row needs more than {attentive.plan_.most_read:,} of them.")
+        print(certificate, f"No row needs more than {most:,} of them.")
+        if bad.count:
+            print(f"{bad.count:,} bad rows were passed over", file=sys.stderr)
 
 
-def _sample(source: Any, skip_bad: bool, random: Any) -> Any:
+def _sample(source: Any, bad: Any, random: Any) -> Any:
     """Return at most so many rows, each as likely as any other."""
     import numpy as np
     import scipy.sparse as sp
 
-    from saccade.streams.batches import BadRows
+    def joined(parts: list[Any]) -> Any:
+        return sp.vstack(parts).tocsr() if sp.issparse(parts[0]) else np.concatenate(parts)
 
     parts: list[Any] = []
     keys: list[Any] = []
     place = 0
     with bar(source.length, "Rows") as shown:
-        for batch in source.batches(0, BadRows(source.path, skip=skip_bad)):
+        for batch in source.batches(0, bad):
             parts.append(batch.X)
             keys.append(random.random(batch.X.shape[0]))
             drawn = np.concatenate(keys)
             if drawn.size > 2 * MOST_ROWS:
                 kept = drawn <= np.partition(drawn, MOST_ROWS)[MOST_ROWS]
-                whole = sp.vstack(parts).tocsr() if sp.issparse(parts[0]) else np.concatenate(parts)
-                parts, keys = [whole[kept]], [drawn[kept]]
+                parts, keys = [joined(parts)[kept]], [drawn[kept]]
             shown(batch.end - place, batch.X.shape[0])
             place = batch.end
-    whole = sp.vstack(parts).tocsr() if sp.issparse(parts[0]) else np.concatenate(parts)
+    if not parts:
+        raise ValueError(f"{source.path} has no rows.")
     order = np.sort(np.argsort(np.concatenate(keys))[:MOST_ROWS])
-    return whole[order]
+    return joined(parts)[order]
 
 
 @click.command(name="inspect", short_help="Say what a model is.")
@@ -121,11 +128,11 @@ def _sample(source: Any, skip_bad: bool, random: Any) -> Any:
 def inspect_model(model: Path, html: Path | None, force: bool, as_json: bool) -> None:
     """Print the class, the parameters, the order and the certificate of MODEL."""
     page = None if html is None else check_output(html, force)
-    found = loaded(model)
+    found = loaded(model).model
     if page is not None:
         _write_page(page, found, model.name)
     parameters = {name: value for name, value in found.get_params(deep=False).items() if name != "estimator"}
-    names = getattr(found, "feature_names_in_", getattr(found, "_names", None))
+    names = names_of(found)
     record: dict[str, Any] = {
         "class": type(found).__name__,
         "classes": found.classes_.tolist(),
@@ -137,7 +144,7 @@ def inspect_model(model: Path, html: Path | None, force: bool, as_json: bool) ->
     }
     if hasattr(found, "certificate_"):
         record["certificate"] = str(found.certificate_)
-        record["order"] = [int(j) if names is None else str(names[j]) for j in found.plan_.order.tolist()]
+        record["order"] = [int(j) if names is None else names[j] for j in found.plan_.order.tolist()]
     else:
         record["examples"] = found.training_.n_examples
         record["features per example"] = found.training_.features_per_example
@@ -145,7 +152,7 @@ def inspect_model(model: Path, html: Path | None, force: bool, as_json: bool) ->
         print_record(record, as_json)
     else:
         print_record({name: value for name, value in record.items() if name != "order"}, as_json)
-        print(found.plan_.describe(None if names is None else list(names)))
+        print(found.plan_.describe(names))
 
 
 def _write_page(path: Path, model: Any, name: str) -> None:
@@ -166,12 +173,11 @@ def _write_page(path: Path, model: Any, name: str) -> None:
     drawn = io.StringIO()
     plot_thresholds(model).savefig(drawn, format="svg")
     svg = drawn.getvalue()
-    names = None if model._names is None else list(model._names)
     write_whole(
         path,
         f"""<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(name)}</title>
 <style>body{{font:16px/1.5 sans-serif;max-width:46em;margin:2em auto;padding:0 1em}}pre{{white-space:pre-wrap}}</style>
 <h1>{escape(name)}</h1><p>{escape(str(model.certificate_))}</p>{svg[svg.index("<svg") :]}
-<h2>What is asked for, and what decides</h2><pre>{escape(model.plan_.describe(names))}</pre></html>
+<h2>What is asked for, and what decides</h2><pre>{escape(model.plan_.describe(names_of(model)))}</pre></html>
 """.encode(),
     )

@@ -2,21 +2,31 @@
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from saccade.streams import FORMATS
 
-__all__ = ["check_output", "data_options", "loaded", "matching", "print_record"]
+if TYPE_CHECKING:
+    from saccade.streams.batches import Source, Wanted
+
+__all__ = ["Loaded", "check_output", "data_options", "loaded", "opened", "print_record", "wanted_by"]
 
 
 def data_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say how a data file is to be read."""
     for option in (
-        click.option("--format", "kind", type=click.Choice(FORMATS), help="Of DATA."),
+        click.option("--format", "kind", type=click.Choice(FORMATS), help="Of DATA; else its name tells."),
+        click.option(
+            "--header/--no-header",
+            default=None,
+            help="Whether the first line of a CSV file has names; else it is guessed.",
+        ),
         click.option("--skip-bad", is_flag=True, help="Pass over rows that cannot be read, and count them."),
         click.option("--json", "as_json", is_flag=True, help="Print for machines."),
     ):
@@ -29,6 +39,8 @@ def check_output(path: Path, force: bool) -> Path:
     from saccade.files.writing import check_writable
 
     target = path.resolve()
+    if str(path) == "-" or target.is_dir():
+        raise click.UsageError(f"-o {path} is no file: give it a name.")
     if target.exists() and not force:
         raise click.UsageError(f"{path} exists already. Choose another name, or replace it with --force.")
     try:
@@ -38,18 +50,37 @@ def check_output(path: Path, force: bool) -> Path:
     return target
 
 
-def loaded(path: Path) -> Any:
-    """Load a model of ours, or a skops file of a fitted scikit-learn model."""
-    import saccade
+@dataclass(frozen=True)
+class Loaded:
+    """A model, and what the command that made it knew about the file that it learned from."""
 
-    if path.suffix == ".skops":
-        return _from_skops(path)
+    model: Any
+    zero_based: bool | None = None
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Return what is saved with the model."""
+        return {"zero_based": self.zero_based}
+
+
+def loaded(path: Path, *, or_skops: bool = False) -> Loaded:
+    """Load a model of ours, or a skops file of a fitted scikit-learn model."""
+    if path.suffix.lower() == ".skops":
+        if not or_skops:
+            raise click.UsageError(
+                f"{path} is no model of saccade. Certify it first: saccade attend {path} DATA -o MODEL"
+            )
+        return Loaded(_from_skops(path))
     try:
-        return saccade.load(path)
+        from saccade.files.models import load_with
+
+        model, about = load_with(path)
     except ModuleNotFoundError as missing:
         raise click.UsageError(str(missing)) from missing
     except ValueError as error:
         raise click.ClickException(str(error)) from error
+    known = about.get("zero_based") if isinstance(about, dict) else None
+    return Loaded(model, known if isinstance(known, bool) else None)
 
 
 def _from_skops(path: Path) -> Any:
@@ -57,32 +88,42 @@ def _from_skops(path: Path) -> Any:
         import skops.io
     except ModuleNotFoundError as missing:
         raise click.UsageError("skops is missing. Install it with: pip install skops") from missing
-    unknown = skops.io.get_untrusted_types(file=path)
-    if unknown:
-        raise click.ClickException(f"{path} holds types that are not trusted: {', '.join(unknown)}.")
-    return skops.io.load(path, trusted=[])
+    try:
+        unknown = skops.io.get_untrusted_types(file=path)
+        if not unknown:
+            return skops.io.load(path, trusted=[])
+    except OSError:
+        raise
+    except Exception as error:  # a damaged file gives whatever its pieces give
+        raise click.ClickException(f"{path} is damaged, or no skops file ({type(error).__name__}: {error}).") from error
+    raise click.ClickException(f"{path} holds types that are not trusted: {', '.join(unknown)}.")
 
 
-def matching(model: Any, source: Any) -> list[int]:
-    """Return where each of the model's features is among the file's columns, and let the model go by places."""
+def names_of(model: Any) -> list[str] | None:
+    """Return the names of a model's features, where it knows them."""
     names = getattr(model, "feature_names_in_", None)
-    if names is None:
-        names = getattr(model, "_names", None)
-    if names is None or source.names is None:
-        if source.n_features != model.n_features_in_:
-            raise click.ClickException(
-                f"{source.path} has {source.n_features} features, but the model knows {model.n_features_in_}. Name a "
-                "column that is none with --target."
-            )
-        places = list(range(model.n_features_in_))
-    else:
-        where = {name: place for place, name in enumerate(source.names)}
-        missing = [str(name) for name in names if name not in where]
-        if missing:
-            raise click.ClickException(f"{source.path} has no columns {', '.join(missing[:5])}, which the model reads.")
-        places = [where[name] for name in names]
-    vars(model).pop("feature_names_in_", None)
-    return places
+    names = getattr(model, "_names", None) if names is None else names
+    return None if names is None else [str(name) for name in names]
+
+
+def wanted_by(found: Loaded, target: str | None, header: bool | None) -> "Wanted":
+    """Return what a model reads of a data file: its features by name, where it knows names."""
+    from saccade.streams.batches import Wanted
+
+    width = getattr(found.model, "n_features_in_", None)
+    return Wanted(target, names_of(found.model), width, header, found.zero_based)
+
+
+@contextmanager
+def opened(data: str, wanted: "Wanted", kind: str | None) -> Iterator["Source"]:
+    """Open a data file; what is wrong with it, or with its rows, is one line."""
+    from saccade.streams.opening import open_data
+
+    try:
+        with open_data(data, wanted, kind) as source:
+            yield source
+    except (ValueError, TypeError) as error:
+        raise click.ClickException(str(error)) from error
 
 
 def print_record(record: dict[str, Any], as_json: bool) -> None:

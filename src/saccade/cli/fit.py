@@ -5,33 +5,34 @@ import json
 import re
 import time
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from saccade.cli.data import bar, check_output, data_options, print_record
+from saccade.cli.checkpoints import Run, check_checkpoint, digest, keep_run, resumed
+from saccade.cli.data import Loaded, bar, check_output, data_options, opened, print_record
 
 LEARNERS = {"pegasos": "Pegasos", "perceptron": "Perceptron", "passive-aggressive": "PassiveAggressive"}
 # The parameters of every learner, as get_params gives them; a test compares, so that help needs no imports.
 PARAMETERS = {
-    "lam": float,
-    "C": float,
-    "variant": str,
-    "boundary": str,
-    "order": str,
-    "max_iter": int,
-    "average": bool,
-    "fit_intercept": bool,
-    "project": bool,
-    "rule": str,
-    "audit": float,
-    "shuffle": bool,
-    "class_weight": str,
-    "warm_start": bool,
-    "n_jobs": int,
-    "random_state": int,
+    "lam": (float, "Regularisation of Pegasos."),
+    "C": (float, "Aggressiveness of PassiveAggressive."),
+    "variant": (str, "Of PassiveAggressive: pa1 or pa2."),
+    "boundary": (str, "When to stop reading: curved, constant, budget(k=49) or full."),
+    "order": (str, "What is read next: natural, permuted, sampled, sampled-printed or sorted."),
+    "max_iter": (int, "Passes over the data."),
+    "average": (bool, "Predict with the average of the weights."),
+    "fit_intercept": (bool, "Learn an intercept."),
+    "project": (bool, "Of Pegasos: project the weights onto the ball that holds the optimum."),
+    "rule": (str, "Of Pegasos: pegasos, or algorithm1 as the paper has it."),
+    "audit": (float, "The share of examples that is read in full, to measure the decision error."),
+    "shuffle": (bool, "Shuffle the rows of a batch in every pass."),
+    "class_weight": (str, "Weights by label, as JSON."),
+    "warm_start": (bool, "For Python alone: a file is learned from its beginning."),
+    "n_jobs": (int, "Threads that predict."),
+    "random_state": (int, "The seed."),
 }
 SECONDS_BETWEEN_CHECKPOINTS = 10.0
 CLASS_WEIGHT = '\'{"elm": 1.0, "oak": 3.0}\''
@@ -39,13 +40,10 @@ CLASS_WEIGHT = '\'{"elm": 1.0, "oak": 3.0}\''
 
 def parameter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add an option for every parameter of every learner."""
-    for name, kind in reversed(PARAMETERS.items()):
-        flag = "--" + name.replace("_", "-") if len(name) > 1 else f"--{name}"
-        if kind is bool:
-            option = click.option(f"{flag}/--no-{flag[2:]}", name, default=None)
-        else:
-            option = click.option(flag, name, type=kind, default=None)
-        command = option(command)
+    for name, (kind, says) in reversed(PARAMETERS.items()):
+        flag = "--" + name.replace("_", "-")
+        flags = f"{flag}/--no-{flag[2:]}" if kind is bool else flag
+        command = click.option(flags, name, type=kind, default=None, help=says)(command)
     return command
 
 
@@ -70,6 +68,7 @@ def fit(
     resume: bool,
     force: bool,
     kind: str | None,
+    header: bool | None,
     skip_bad: bool,
     as_json: bool,
     **given: Any,
@@ -81,53 +80,44 @@ def fit(
     import numpy as np
 
     import saccade
-    from saccade.files.models import load_with, save_with
-    from saccade.streams.batches import BadRows
-    from saccade.streams.learning import Labels, Place, known_labels, learn
-    from saccade.streams.opening import open_data
+    from saccade.streams.batches import BadRows, Wanted
+    from saccade.streams.learning import Place, known_labels, learn
 
-    place_of_model = check_output(out, force)
-    if resume and checkpoint is None:
-        raise click.UsageError("--resume needs --checkpoint, the file to go on from.")
-    model = _built(getattr(saccade, LEARNERS[learner]), given)
     try:
-        with open_data(data, target, kind) as source:
-            bad, begun = BadRows(source.path, skip=skip_bad), Place()
-            options = {name: value for name, value in given.items() if value is not None}
-            known = {"size": source.size, "target": target, "learner": learner, "given": options}
-            if resume and checkpoint is not None and checkpoint.exists():
-                model, kept = load_with(checkpoint)
-                if kept is None or kept.get("data") != known:
-                    raise click.UsageError(f"{checkpoint} was made with other data or other options.")
-                begun, labels = Place(**kept["place"]), Labels(kept["written"], np.array(kept["classes"]))
-                bad.count, seed = kept["bad"], kept["seed"]
-            else:
-                with bar(source.length, "Labels") as shown:
-                    labels = known_labels(source, bad, shown)
-                seed = int(np.random.default_rng(model.random_state).integers(2**31))
-                model.set_params(random_state=seed if model.random_state is None else model.random_state)
-            last = [time.monotonic()]
+        from saccade.files.models import save_with
+    except ModuleNotFoundError as missing:
+        raise click.UsageError(str(missing)) from missing
+    place_of_model = check_output(out, force)
+    kept_in = check_checkpoint(checkpoint, resume, force, data, out)
+    model = _built(getattr(saccade, LEARNERS[learner]), given)
+    with opened(data, Wanted(target, header=header), kind) as source:
+        bad = BadRows(source.path, skip=skip_bad)
+        options = {name: value for name, value in given.items() if value is not None}
+        known = {"target": target, "learner": learner, "given": options, "skip_bad": skip_bad}
+        if kept_in is not None:
+            known["data"] = digest(source.path)
+        if kept_in is not None and resume and kept_in.exists():
+            model, run = resumed(kept_in, known, source.length)
+            bad.count = run.bad
+        else:
+            with bar(source.length, "Labels") as shown:
+                labels = known_labels(source, bad, shown)
+            seed = int(np.random.default_rng(model.random_state).integers(2**31))
+            model.set_params(random_state=seed if model.random_state is None else model.random_state)
+            run = Run(labels.written, labels.classes.tolist(), bad.count, seed)
+        last = [time.monotonic()]
 
-            def keep(so_far: Any, place: Place) -> None:
-                if checkpoint is not None and time.monotonic() - last[0] >= checkpoint_every:
-                    state = {
-                        "place": asdict(place),
-                        "data": known,
-                        "written": labels.written,
-                        "classes": labels.classes.tolist(),
-                        "bad": bad.count,
-                        "seed": seed,
-                    }
-                    save_with(so_far, checkpoint, state)
-                    last[0] = time.monotonic()
+        def keep(so_far: Any, place: Place) -> None:
+            if kept_in is not None and time.monotonic() - last[0] >= checkpoint_every:
+                keep_run(so_far, kept_in, known, replace(run, **asdict(place)))
+                last[0] = time.monotonic()
 
-            with bar(source.length * model.max_iter, "Learning") as shown:
-                model = learn(model, source, labels, seed, begun, shown, keep)
-            if source.names is not None:
-                model.feature_names_in_ = np.array(source.names, dtype=object)
-    except ValueError as error:
-        raise click.ClickException(str(error)) from error
-    saccade.save(model, place_of_model)
+        with bar(source.length * model.max_iter, "Learning") as shown:
+            shown(run.turn * source.length + run.start, 0)
+            model = learn(model, source, run.labels, run.seed, run.place, shown, keep)
+        if source.names is not None:
+            model.feature_names_in_ = np.array(source.names, dtype=object)
+    save_with(model, place_of_model, Loaded(model, getattr(source, "zero_based", None)).about)
     record = model.training_
     print_record(
         {
@@ -183,6 +173,9 @@ def _boundary(text: str) -> Any:
         raise ValueError(f"--boundary {text}: expected one of {', '.join(kinds)}, as in 'curved(delta=0.05)'.")
     parameters = {}
     for pair in filter(None, (found[2] or "").split(",")):
-        name, _, value = (part.strip() for part in pair.partition("="))
-        parameters[name] = value if value.isalpha() else float(value) if "." in value or "e" in value else int(value)
+        name, _, value = (part.strip(" '\"") for part in pair.partition("="))
+        try:
+            parameters[name] = value if value.isalpha() else int(value) if value.isdigit() else float(value)
+        except ValueError:
+            raise ValueError(f"--boundary {text}: expected NAME=VALUE, as in 'curved(delta=0.05)'.") from None
     return kinds[found[1]](**parameters)

@@ -30,9 +30,15 @@ for command in (ask, attend, evaluate, fit, inspect_model, predict, reproduce):
 def run(arguments: list[str]) -> int:
     """Run a command line and return its exit status: 0, 1, 2 for wrong usage, 130 when interrupted."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a terminal that does not know a character shows another
+        if sys.stdout.isatty():
+            sys.stdout.reconfigure(errors="replace")  # a terminal that does not know a character shows another
+        else:
+            sys.stdout.reconfigure(encoding="utf-8")
+    debug = "--debug" in arguments
     try:
-        status = commands.main(arguments, prog_name="saccade", standalone_mode=False)
+        status = commands.main(
+            [one for one in arguments if one != "--debug"], prog_name="saccade", standalone_mode=False
+        )
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return error.exit_code
@@ -46,7 +52,7 @@ def run(arguments: list[str]) -> int:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - so that the interpreter does not try to write the rest
         return 1
     except Exception as error:
-        if "--debug" in arguments:
+        if debug:
             raise
         what = str(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error} (see it with --debug)"
         print(f"saccade: {what}", file=sys.stderr)

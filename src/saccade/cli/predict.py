@@ -6,15 +6,17 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from saccade.cli.data import bar, check_output, data_options, loaded, matching, print_record
+from saccade.cli.data import bar, check_output, data_options, loaded, opened, print_record, wanted_by
 
 if TYPE_CHECKING:
     from saccade.plan import Reading
+    from saccade.streams.batches import Batch
 
 
 @click.command(short_help="Predict the rows of a file.")
@@ -31,39 +33,59 @@ def predict(
     target: str | None,
     force: bool,
     kind: str | None,
+    header: bool | None,
     skip_bad: bool,
     as_json: bool,
 ) -> None:
     """Write label, margin and number of features read for every row of DATA; - is standard input.
 
-    Of a Parquet file only the columns are read that the plan asks for, row group by row group.
+    Of a Parquet file only the columns are read that the plan asks for, row group by row group. A bad row that is passed
+    over is written as an empty one, so that lines stay in step with the rows of DATA.
     """
-    from saccade.files.writing import write_whole
-
     where = None if out is None or str(out) == "-" else check_output(out, force)
-    written = io.StringIO()
-    stream = sys.stdout if where is None else written
-    rows = features = 0
-    with _opened(model, data, target, kind) as (found, source):
-        writer = csv.writer(stream, lineterminator="\n")
-        if not as_json:
-            writer.writerow(["label", "margin", "n_read"])
-        counted = {"bytes": source.size, "bad": 0}
-        for reading, _ in _readings(found, source, skip_bad, counted):
-            margins = reading.margin if reading.margin.ndim == 1 else reading.margin.max(axis=1)
-            listed = zip(reading.label.tolist(), margins.tolist(), reading.n_read.tolist(), strict=True)
-            if as_json:
-                stream.writelines(
-                    json.dumps(dict(zip(("label", "margin", "n_read"), row, strict=True))) + "\n" for row in listed
-                )
-            else:
-                writer.writerows(listed)
-            rows, features = rows + len(reading), features + int(reading.n_read.sum())
-    if where is not None:
-        write_whole(where, written.getvalue().encode())
-    share = f"{counted['bytes']:,} of {source.size:,} bytes were read"
-    skipped = f"; {counted['bad']} bad rows were passed over" if counted["bad"] else ""
+    found, counted, rows, features = loaded(model), _Counted(), 0, 0
+    with opened(data, wanted_by(found, target, header), kind) as source:
+        readings = _readings(found.model, source, skip_bad, counted)
+        with _written_to(where) as stream:
+            writer = csv.writer(stream, lineterminator="\n")
+            if not as_json:
+                writer.writerow(FIELDS)
+            for reading, batch in readings:
+                listed = _lines(reading, batch.good)
+                if as_json:
+                    stream.writelines(json.dumps(dict(zip(FIELDS, row, strict=True))) + "\n" for row in listed)
+                else:
+                    writer.writerows(listed)
+                rows, features = rows + len(reading), features + int(reading.n_read.sum())
+        read = source.size if counted.bytes is None else counted.bytes
+        share = f"{read:,} of {source.size:,} bytes were read"
+    skipped = f"; {counted.bad} bad rows were passed over" if counted.bad else ""
     print(f"{rows:,} rows, {features / max(rows, 1):.1f} features per row; {share}{skipped}", file=sys.stderr)
+
+
+FIELDS = ("label", "margin", "n_read")
+
+
+@contextmanager
+def _written_to(path: Path | None) -> Iterator[TextIO]:
+    """Open standard output, or a file that appears when it is whole."""
+    from saccade.files.writing import writing_whole
+
+    if path is None:
+        yield sys.stdout
+        return
+    with writing_whole(path) as file:
+        stream = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        yield stream
+        stream.detach()
+
+
+def _lines(reading: "Reading", good: Any) -> Iterator[tuple[Any, ...]]:
+    """Yield label, margin and features read of every row of a file, and nothing for bad ones."""
+    margins = reading.margin if reading.margin.ndim == 1 else reading.margin.max(axis=1)
+    listed = zip(reading.label.tolist(), margins.tolist(), reading.n_read.tolist(), strict=True)
+    for is_good in good.tolist():
+        yield next(listed) if is_good else (None, None, None)
 
 
 @click.command(short_help="Measure a model on the rows of a file.")
@@ -71,82 +93,83 @@ def predict(
 @click.argument("data")
 @click.option("--target", help="The column with the labels; a libsvm file has them first.")
 @data_options
-def evaluate(model: Path, data: str, target: str | None, kind: str | None, skip_bad: bool, as_json: bool) -> None:
+def evaluate(
+    model: Path, data: str, target: str | None, kind: str | None, header: bool | None, skip_bad: bool, as_json: bool
+) -> None:
     """Print accuracy, disagreement with the full read, features per row, and the certificate beside them."""
     import numpy as np
 
     from saccade.plan import decided
+    from saccade.streams.learning import codes_of
 
-    with _opened(model, data, target, kind) as (found, source):
-        rows = right = apart = features = 0
-        counted = {"bytes": 0, "bad": 0}
-        for reading, batch in _readings(found, source, skip_bad, counted, whole=True):
+    found, counted = loaded(model), _Counted()
+    rows = right = apart = features = 0
+    with opened(data, wanted_by(found, target, header), kind) as source:
+        classes = found.model.classes_
+        for reading, batch in _readings(found.model, source, skip_bad, counted, whole=True):
             if batch.y is None:
                 raise click.UsageError("Name the column with the labels, with --target.")
-            full = found.full_margin(batch.X).reshape(len(reading), -1)
-            numbers = reading.label.dtype.kind in "iufb"
-            right += int(np.sum(reading.label == batch.y.astype(np.float64 if numbers else str)))
-            apart += int(np.sum(found.classes_[decided(full)] != reading.label))
+            if not len(reading):
+                continue
+            full = found.model.full_margin(batch.X).reshape(len(reading), -1)
+            right += int(np.sum(np.searchsorted(classes, reading.label) == codes_of(batch.y, classes)))
+            apart += int(np.sum(classes[decided(full)] != reading.label))
             rows, features = rows + len(reading), features + int(reading.n_read.sum())
-    certificate = getattr(found, "certificate_", None)
+    if rows == 0:
+        raise click.ClickException(f"{data} has no rows to measure on; {counted.bad} bad ones were passed over.")
+    certificate = getattr(found.model, "certificate_", None)
     print_record(
         {
             "rows": rows,
-            "accuracy": right / max(rows, 1),
-            "disagreement with the full read": apart / max(rows, 1),
-            "features per row": features / max(rows, 1),
+            "accuracy": right / rows,
+            "disagreement with the full read": apart / rows,
+            "features per row": features / rows,
             "certificate": None if certificate is None else str(certificate),
-            "bad rows": counted["bad"],
+            "bad rows": counted.bad,
         },
         as_json,
     )
 
 
-@contextmanager
-def _opened(model: Path, data: str, target: str | None, kind: str | None) -> Iterator[tuple[Any, Any]]:
-    """Open a model and a data file, whose errors are one line each."""
-    from saccade.streams.opening import open_data
+@dataclass
+class _Counted:
+    """What was read, in bytes where not all were, and how many rows could not be."""
 
-    found = loaded(model)
-    try:
-        with open_data(data, target, kind, found.n_features_in_) as source:
-            yield found, source
-    except ValueError as error:
-        raise click.ClickException(str(error)) from error
+    bytes: int | None = None
+    bad: int = 0
 
 
 def _readings(
-    model: Any, source: Any, skip_bad: bool, counted: dict[str, int], *, whole: bool = False
-) -> Iterator[tuple["Reading", Any]]:
+    model: Any, source: Any, skip_bad: bool, counted: _Counted, *, whole: bool = False
+) -> Iterator[tuple["Reading", "Batch"]]:
     """Yield readings, and the batches they are of; of Parquet, where no whole rows are needed, by its columns."""
     from saccade import AttentiveClassifier
-    from saccade.streams.batches import BadRows
+    from saccade.streams.batches import BadRows, Batch
     from saccade.streams.columns import ParquetSource
     from saccade.streams.reading import read_by_columns
 
-    places = matching(model, source)
-    if isinstance(source, ParquetSource) and isinstance(model, AttentiveClassifier) and not (whole or skip_bad):
-        names = [(source.names or [])[place] for place in places]
-        counted["bytes"] = 0
-        with bar(source.n_rows, "Rows") as shown:
-            for group in source.row_groups(names):
-                yield read_by_columns(model, group), None
-                counted["bytes"] += group.bytes_read
-                shown(group.shape[0], group.shape[0])
-        return
+    vars(model).pop("feature_names_in_", None)  # the columns come in the model's own order
     bad, place = BadRows(source.path, skip=skip_bad), 0
     with bar(source.length, "Rows") as shown:
-        for batch in source.batches(0, bad):
-            part = batch.X if places == list(range(batch.X.shape[1])) else _arranged(batch.X, places)
-            if part.shape[0]:
-                yield model.read(part), type(batch)(part, batch.y, batch.end)
-            shown(batch.end - place, part.shape[0])
-            place = batch.end
-    counted["bad"] = bad.count
+        if isinstance(source, ParquetSource) and isinstance(model, AttentiveClassifier) and not whole:
+            counted.bytes = 0
+            for group in source.row_groups():
+                reading, good = read_by_columns(model, group, bad)
+                yield reading, Batch(None, None, group.first_row + good.size, good)
+                counted.bytes += group.bytes_read
+                shown(good.size, good.size)
+        else:
+            for batch in source.batches(0, bad):
+                yield model.read(batch.X) if batch.X.shape[0] else _nothing(model), batch
+                shown(batch.end - place, batch.X.shape[0])
+                place = batch.end
+    counted.bad = bad.count
 
 
-def _arranged(X: Any, places: list[int]) -> Any:
-    """Return columns in the model's order, laid out as a file in that order would be: so sums have the same bits."""
+def _nothing(model: Any) -> "Reading":
+    """Return the reading of no rows."""
     import numpy as np
 
-    return np.ascontiguousarray(X[:, places]) if isinstance(X, np.ndarray) else X[:, places]
+    from saccade.plan import Reading
+
+    return Reading(model.classes_[:0], np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool))

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,14 +44,19 @@ class Archive:
         names: list[str] | None = self.header.get("names")
         if names is not None:
             listed = isinstance(names, list) and all(isinstance(name, str) for name in names)
-            if not listed or len(names) != n_features:
+            if not listed or len(names) != n_features or len(set(names)) != n_features:
                 raise ModelFileError(f"its names are not those of {n_features} features")
         return names
 
+    def has(self, names: Iterable[str]) -> None:
+        """Raise where one of these arrays is not there: before anything is built that costs memory."""
+        for name in names:
+            if name not in self._arrays:
+                raise ModelFileError(f"it has no array {name!r}")
+
     def array(self, name: str, dtype: Any, shape: tuple[int | None, ...], *, finite: bool = True) -> NDArray[Any]:
         """Return an array; None in a shape stands for any length."""
-        if name not in self._arrays:
-            raise ModelFileError(f"it has no array {name!r}")
+        self.has([name])
         found = self._arrays[name]
         fits = len(found.shape) == len(shape) and all(
             want in (None, have) for want, have in zip(shape, found.shape, strict=True)
@@ -83,7 +88,7 @@ def read_archive(path: str | os.PathLike[str]) -> Archive:
                 raise ModelFileError("it was not written by saccade")
             header = json.loads(text)
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no dict
-    except (SafetensorError, ValueError, TypeError, OverflowError, RecursionError) as error:
+    except (SafetensorError, ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         if isinstance(error, ModelFileError):
             raise
         raise ModelFileError(f"it is damaged, or no model file ({type(error).__name__}: {str(error)[:120]})") from error

@@ -64,7 +64,7 @@ def attentive_from(archive: Archive) -> AttentiveClassifier:
     except (TypeError, ValueError, ArithmeticError) as error:
         raise ModelFileError(f"its parameters are not those of AttentiveClassifier: {error}") from error
     model.estimator_, model.classes_, model.plan_ = model.estimator, classes, plan
-    model.certificate_ = _certificate(archive)
+    model.certificate_ = _certificate(archive, n)
     model.population_, model.prices_ = _population(archive, n, scores), _prices(archive, n)
     model._names, model.n_features_in_ = None if names is None else tuple(names), n
     if names is not None and archive.field("named", bool):
@@ -106,7 +106,7 @@ def _plan(archive: Archive, scores: int) -> Plan:
 
 
 def _ascends(stops: NDArray[np.int64], last: int) -> bool:
-    inside = stops.size == 0 or (stops[0] >= 1 and stops[-1] <= last)
+    inside = ((stops >= 1) & (stops <= last)).all()  # first of all: differences of what is not inside may wrap around
     return bool(inside and (np.diff(stops) > 0).all())
 
 
@@ -140,12 +140,21 @@ def _prices(archive: Archive, n: int) -> Prices:
     return Prices(purchase.astype(np.intp), price)
 
 
-def _certificate(archive: Archive) -> Certificate:
+def _certificate(archive: Archive, n_features: int) -> Certificate:
     found = archive.field("certificate", dict)
     kinds = {one.name: int if one.type in (int, "int") else float for one in fields(Certificate)}
     if set(found) != set(kinds) or not all(
         isinstance(found[name], int | kind) and not isinstance(found[name], bool) for name, kind in kinds.items()
     ):
         raise ModelFileError(f"its certificate is {str(found)[:80]}")
-    certificate: dict[str, Any] = {name: kind(found[name]) for name, kind in kinds.items()}
-    return Certificate(**certificate)
+    try:
+        numbers: dict[str, Any] = {name: kind(found[name]) for name, kind in kinds.items()}
+    except OverflowError as error:
+        raise ModelFileError(f"its certificate has a number that is too large: {error}") from error
+    certificate = Certificate(**numbers)
+    shares = (certificate.delta, certificate.confidence, certificate.disagreement, certificate.upper_bound)
+    counts = (certificate.n_calibration, certificate.features_per_row)
+    possible = all(0 <= share <= 1 for share in shares) and all(0 <= one < np.inf for one in counts)
+    if not possible or certificate.n_features != n_features:
+        raise ModelFileError(f"its certificate is impossible: {str(found)[:200]}")
+    return certificate

@@ -48,14 +48,19 @@ def learner_from(archive: Archive, kind: type[AttentiveLearner]) -> AttentiveLea
     classes = decode_labels(archive.header.get("classes"))
     count = 1 if classes.size == 2 else classes.size
     single = str(archive.header.get("dtype")) == "float32"
+    archive.has(KEPT)
     weights = archive.array("weights", np.float32 if single else np.float64, (count, None))
     n, seeds = weights.shape[1], archive.field("seeds", list)
     if n == 0 or len(seeds) != count or not all(type(seed) is int and 0 <= seed < 2**31 for seed in seeds):
         raise ModelFileError(f"its seeds are {str(seeds)[:80]}")
     names = archive.names(n)
-    fresh = model._build(n, weights.dtype, seeds)
+    archive.array("order", np.uint32, (count, n))  # what is built next takes memory in proportion to n
+    try:
+        fresh = model._build(n, weights.dtype, seeds)
+    except (ValueError, ArithmeticError) as error:
+        raise ModelFileError(f"its parameters are not those of {kind.__name__}: {error}") from error
     kept = {name: _kept(archive, name, getattr(fresh[0].state, name), count) for name in KEPT}
-    if (kept["order"] >= n).any() or (kept["whole"] < 0).any():
+    if (kept["order"] >= n).any() or (kept["whole"] < 0).any() or (kept["counts"] < 0).any():
         raise ModelFileError("its order or its counters are impossible")
     learners = [
         replace(one, state=one.state._replace(**{name: array[k].copy() for name, array in kept.items()}))
@@ -66,6 +71,8 @@ def learner_from(archive: Archive, kind: type[AttentiveLearner]) -> AttentiveLea
     if names is not None:
         model.feature_names_in_ = np.array(names, dtype=object)
     model.n_iter_, model._alarmed = archive.field("n_iter", int), archive.field("alarmed", bool)
+    if model.n_iter_ < 0:
+        raise ModelFileError(f"its field 'n_iter' is {model.n_iter_}")
     return model
 
 

@@ -53,7 +53,7 @@ def load_with(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any] | None]
     try:
         archive = read_archive(path)
         version = archive.header.get("format")
-        if version != FORMAT:
+        if type(version) is not int or version != FORMAT:
             raise ModelFileError(
                 f"it has format {str(version)[:20]!r}, and this is saccade {__version__}, which reads format {FORMAT}"
             )

@@ -61,20 +61,30 @@ def decode(name: str, value: Any) -> Any:
 def encode_labels(classes: NDArray[Any]) -> dict[str, Any]:
     if classes.dtype.kind not in "biufU" and not all(isinstance(label, str) for label in classes):
         raise TypeError(f"The classes {classes[:3].tolist()} … cannot be saved: only numbers and texts can.")
+    if not _moderate(classes.tolist()):
+        raise TypeError("The classes cannot be saved: one is a text of many thousand characters. Shorten it.")
     return {"dtype": classes.dtype.str, "labels": classes.tolist()}
 
 
 def decode_labels(found: Any) -> NDArray[Any]:
     match found:
-        case {"dtype": str(dtype), "labels": list(labels)} if dtype.lstrip("<>|=")[:1] in "biufUO" and len(labels) > 1:
-            kinds = (str,) if dtype.lstrip("<>|=")[0] in "UO" else (int, float)
-            if len(dtype) < 12 and all(isinstance(label, kinds) for label in labels):
-                try:
-                    longest = max(len(str(label)) for label in labels)
-                    kind = np.dtype(f"<U{longest}" if "U" in dtype else dtype)
-                    classes = np.array(labels, dtype=kind)
-                except (TypeError, ValueError, OverflowError) as error:
-                    raise ModelFileError(f"its classes are no labels: {error}") from error
-                if np.unique(classes).size == classes.size:
-                    return classes
+        case {"dtype": str(dtype), "labels": list(labels)} if len(dtype) < 12 and len(labels) > 1:
+            try:
+                kind = np.dtype(dtype)
+                kinds = (str,) if kind.kind in "UO" else (bool,) if kind.kind == "b" else (int, float)
+                right = kind.kind in "biufUO" and all(isinstance(label, kinds) for label in labels)
+                if right and _moderate(labels):
+                    # The widest text sets the width, whatever the file says: a width is memory.
+                    classes = np.array(labels, dtype=str if kind.kind == "U" else kind)
+                    finite = kind.kind != "f" or np.isfinite(classes).all()
+                    if finite and np.array_equal(np.unique(classes), classes):  # each once, in their order
+                        return classes
+            except (TypeError, ValueError, OverflowError) as error:
+                raise ModelFileError(f"its classes are no labels: {error}") from error
     raise ModelFileError(f"its classes are {str(found)[:80]!r}")
+
+
+def _moderate(labels: list[Any]) -> bool:
+    """Return whether labels as an array take little more memory than as a list."""
+    lengths = [len(label) if isinstance(label, str) else 8 for label in labels]
+    return max(lengths) * len(lengths) <= max(16 * sum(lengths), 250_000)

@@ -7,8 +7,12 @@ from saccade.kernels.compiling import inlined, kernel
 NEWLINE, RETURN, SPACE, TAB, COLON, HASH, QUOTE = 10, 13, 32, 9, 58, 35, 34
 POWERS = 10.0 ** np.arange(23)  # those that a float64 holds exactly
 
-# What can be wrong with a line.
-FINE, WRONG_LENGTH, NOT_A_NUMBER, MISSING, BAD_INDEX = range(5)
+# What a line may be. One that is EXTREME has a number so large or so small that Python had better read it.
+EMPTY, FINE, EXTREME, WRONG_LENGTH, NOT_A_NUMBER, MISSING, BAD_INDEX, TOO_LARGE, NOT_UTF8 = range(9)
+# What a field of a line is, where it is no feature.
+TARGET, IGNORED = -1, -2
+SMALLEST, LARGEST = 1e-250, 1e250
+MOST_INDEX = 2**31 - 2
 
 
 @inlined
@@ -24,7 +28,7 @@ def lost(a, b, product):
 
 @inlined
 def number(buffer, start, stop):
-    """Return the number between two places, and whether it is one.
+    """Return the number between two places, and whether it is FINE, EXTREME or NOT_A_NUMBER.
 
     Up to 19 digits are taken as an integer and scaled by a power of ten, with the errors of rounding carried along: the
     nearest float64 for powers up to 22, and within a unit or two in the last place beyond.
@@ -80,7 +84,10 @@ def number(buffer, start, stop):
         value = quotient + left
         left = left - (value - quotient)
         scale += step
-    return sign * value, good and any_digit and place == stop
+    if not (good and any_digit and place == stop):
+        return 0.0, NOT_A_NUMBER
+    inside = SMALLEST < value < LARGEST or mantissa == 0
+    return sign * value, FINE if inside else EXTREME
 
 
 @inlined
@@ -105,16 +112,17 @@ def count(buffer, code):
 
 
 @kernel
-def parse_csv(buffer, separator, target, values, bounds, wrong, column):
-    """Read lines that end in newlines: numbers into ``values``, where the target lies into ``bounds``.
+def parse_csv(buffer, separator, places, values, bounds, found, column):
+    """Read lines that end in newlines: numbers into ``values``, and where the target lies into ``bounds``.
 
-    ``values`` has a column for each field but the target's. What is wrong with a line is written into ``wrong``, and in
-    which field into ``column``. Return how many lines were read; empty ones are passed over.
+    ``places`` has for each field the column of ``values`` that it goes to, or TARGET, or IGNORED. What each line is
+    goes to ``found``, and which of its fields is wrong to ``column``. Lines that are FINE or EXTREME fill the rows of
+    ``values`` and ``bounds`` one after another. Return how many there are.
     """
-    row, place, size = 0, 0, buffer.shape[0]
-    fields = values.shape[1] + (1 if target >= 0 else 0)
+    row, line, place, size = 0, 0, 0, buffer.shape[0]
+    fields = places.shape[0]
     while place < size:
-        wrong[row], column[row] = FINE, 0
+        found[line], column[line] = FINE, 0
         field = 0
         empty = True
         ended = False
@@ -128,76 +136,92 @@ def parse_csv(buffer, separator, target, values, bounds, wrong, column):
             first, last = trimmed(buffer, start, place)
             empty = empty and first == last and ended and field == 0
             place += 1
-            if field < fields:
-                if field == target:
+            if field < fields and places[field] != IGNORED and found[line] <= EXTREME:
+                if first == last:
+                    found[line], column[line] = MISSING, field
+                elif places[field] == TARGET:
                     bounds[row, 0], bounds[row, 1] = first, last
-                    if first == last and wrong[row] == FINE:
-                        wrong[row], column[row] = MISSING, field
                 else:
-                    where = field - (1 if 0 <= target < field else 0)
-                    value, good = number(buffer, first, last)
-                    values[row, where] = value
-                    if not good and wrong[row] == FINE:
-                        wrong[row], column[row] = (MISSING if first == last else NOT_A_NUMBER), field
+                    value, state = number(buffer, first, last)
+                    values[row, places[field]] = value
+                    if state != FINE:
+                        found[line], column[line] = state, field
             field += 1
         if empty:
-            wrong[row] = -1  # a line that is passed over
+            found[line] = EMPTY
         elif field != fields:
-            wrong[row], column[row] = WRONG_LENGTH, field
-        row += 1
+            found[line], column[line] = WRONG_LENGTH, field
+        row += found[line] in (FINE, EXTREME)
+        line += 1
     return row
 
 
-@kernel
-def parse_libsvm(buffer, labels, data, indices, indptr, wrong):
-    """Read lines of 'label index:value …' as the rows of a CSR matrix; indices stay as they are written.
+@inlined
+def is_blank(code):
+    return code in (SPACE, TAB, RETURN)
 
-    Return the number of lines and the largest index. A line that is wrong, or empty, leaves an empty row.
+
+@inlined
+def is_query(buffer, start):
+    """Return whether 'qid:' begins here."""
+    return buffer[start] == 113 and buffer[start + 1] == 105 and buffer[start + 2] == 100 and buffer[start + 3] == COLON
+
+
+@kernel
+def parse_libsvm(buffer, labels, data, indices, indptr, found):
+    """Read lines of 'label index:value … # comment' as rows of a CSR matrix; indices stay as they are written.
+
+    What each line is goes to ``found``. Lines that are FINE or EXTREME make the rows; 'qid:' is passed over. Return the
+    number of rows, and the smallest and the largest index.
     """
-    row, place, size, stored, largest = 0, 0, buffer.shape[0], 0, 0
+    row, line, place, size, stored = 0, 0, 0, buffer.shape[0], 0
+    smallest, largest = MOST_INDEX, -1
     indptr[0] = 0
     while place < size:
-        end = place
-        while end < size and buffer[end] != NEWLINE:
-            end += 1
-        stop = place
-        while stop < end and buffer[stop] != HASH:
-            stop += 1
-        state, before, tokens, kept = FINE, -1, 0, stored
-        while place < stop:
-            while place < stop and (buffer[place] == SPACE or buffer[place] == TAB or buffer[place] == RETURN):
+        state, before, tokens = FINE, -1, 0
+        first_stored = stored
+        while buffer[place] != NEWLINE and buffer[place] != HASH:
+            if is_blank(buffer[place]):
                 place += 1
-            if place == stop:
-                break
-            start, colon = place, -1
-            while place < stop and not (buffer[place] == SPACE or buffer[place] == TAB or buffer[place] == RETURN):
-                if buffer[place] == COLON:
-                    colon = place
+                continue
+            start, index, colon = place, 0, -1
+            while 48 <= buffer[place] <= 57 and index <= MOST_INDEX:
+                index = index * 10 + (buffer[place] - 48)
                 place += 1
+            if buffer[place] == COLON and place > start:
+                colon = place
+                place += 1
+            stop = place
+            while not is_blank(buffer[stop]) and buffer[stop] != NEWLINE and buffer[stop] != HASH:
+                stop += 1
+            place = stop
             if tokens == 0:
-                labels[row], good = number(buffer, start, place)
-                if not good or colon >= 0:
-                    state = NOT_A_NUMBER
+                labels[row], kind = number(buffer, start, stop)
+            elif colon < 0 and stop - start > 4 and is_query(buffer, start):
+                kind = FINE
             else:
-                index, good_index = number(buffer, start, colon)
-                value, good = number(buffer, colon + 1, place)
-                if colon < 0 or not good:
-                    state = NOT_A_NUMBER if state == FINE else state
-                elif not good_index or index != np.floor(index) or index <= before or index > 2**31 - 2:
-                    state = BAD_INDEX if state == FINE else state
+                value, kind = number(buffer, colon + 1 if colon >= 0 else start, stop)
+                if colon < 0 or index > MOST_INDEX or index <= before:
+                    kind = BAD_INDEX
                 else:
-                    data[stored], indices[stored] = value, np.int32(index)
+                    data[stored], indices[stored] = value, index
                     stored += 1
                     before = index
+            if kind != FINE and state <= EXTREME:
+                state = kind
             tokens += 1
+        while buffer[place] != NEWLINE:
+            place += 1
+        place += 1
         if tokens == 0:
-            state = -1
-        if state != FINE:
-            stored = kept
+            state = EMPTY
+        if state in (FINE, EXTREME):
+            if stored > first_stored:
+                smallest, largest = min(smallest, indices[first_stored]), max(largest, before)
+            row += 1
+            indptr[row] = stored
         else:
-            largest = max(largest, np.int64(before))
-        wrong[row] = state
-        row += 1
-        indptr[row] = stored
-        place = end + 1
-    return row, largest
+            stored = first_stored
+        found[line] = state
+        line += 1
+    return row, smallest, largest

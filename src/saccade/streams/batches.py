@@ -1,7 +1,9 @@
-"""What every kind of data file gives: batches of rows, where to go on after each, and what was wrong."""
+"""What every kind of data file is asked for and gives: batches of rows, and what was wrong with others."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, Protocol
 
 import numpy as np
@@ -9,10 +11,31 @@ from numpy.typing import NDArray
 
 from saccade.exceptions import DataFileError
 
-__all__ = ["BATCH_BYTES", "Batch", "BadRows", "Source", "labels_from_texts"]
+__all__ = [
+    "BATCH_BYTES",
+    "BadRows",
+    "Batch",
+    "Source",
+    "Wanted",
+    "check_width",
+    "chosen_columns",
+    "labels_from_texts",
+]
 
 # A batch holds about so many bytes of numbers.
 BATCH_BYTES = 16_000_000
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][+-]?[0-9]+)?|-?\.[0-9]+([eE][+-]?[0-9]+)?")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is wanted of a data file. Names are those of the features, in the order in which they are wanted."""
+
+    target: str | None = None
+    names: Sequence[str] | None = None  # None: every column but the target, as they come
+    n_features: int | None = None
+    header: bool | None = None  # of a CSV file: whether its first line has names; None: found out
+    zero_based: bool | None = None  # of a libsvm file: whether its indices begin at 0; None: found out
 
 
 @dataclass(frozen=True)
@@ -22,6 +45,7 @@ class Batch:
     X: Any  # (rows, n_features): an array, or a CSR matrix
     y: NDArray[Any] | None  # labels as they are written: texts, or numbers
     end: int  # where the next batch begins
+    good: NDArray[np.bool_]  # which rows of the file these are, of those that the batch has read
 
 
 class Source(Protocol):
@@ -45,21 +69,50 @@ class BadRows:
         self._path = path
         self._skip = skip
 
-    def found(self, line: int, what: str) -> None:
-        if not self._skip:
-            raise DataFileError(f"{self._path}, line {line}: {what}. Mend it, or pass over such rows with --skip-bad.")
-        self.count += 1
+    def found(self, count: int, first: Callable[[], tuple[str, str]]) -> None:
+        """Count so many rows, or raise where the first of them is and what is wrong with it."""
+        if count and not self._skip:
+            where, what = first()
+            raise DataFileError(f"{self._path}, {where}: {what}. Mend it, or pass over such rows with --skip-bad.")
+        self.count += count
+
+
+def chosen_columns(path: str, columns: list[str], wanted: Wanted) -> list[str]:
+    """Return the columns that are read as features, in their order."""
+    twice = sorted({name for name in columns if columns.count(name) > 1}) if len(set(columns)) < len(columns) else []
+    if twice:
+        raise DataFileError(f"{path} has several columns {twice[0]!r}. Give each a name of its own.")
+    for name in [*([] if wanted.target is None else [wanted.target]), *(wanted.names or [])]:
+        if name not in columns:
+            near = get_close_matches(name, columns, n=3) or columns[:8]
+            raise DataFileError(f"{path} has no column {name!r}. It has {', '.join(near)}.")
+    if wanted.names is not None:
+        return list(wanted.names)
+    found = [name for name in columns if name != wanted.target]
+    check_width(path, len(found), wanted)
+    return found
+
+
+def check_width(path: str, found: int, wanted: Wanted) -> None:
+    if wanted.n_features not in (None, found):
+        raise DataFileError(
+            f"{path} has {found} features, but the model knows {wanted.n_features}. Name a column that is none with "
+            "--target."
+        )
 
 
 def labels_from_texts(texts: list[str]) -> NDArray[Any]:
-    """Return labels as integers or floats where all texts are such, and else as texts.
+    """Return labels as integers or floats where all texts are such, each another, and else as texts.
 
-    >>> labels_from_texts(["2", "3"]), labels_from_texts(["2", "x"])
-    (array([2, 3]), array(['2', 'x'], dtype='<U1'))
+    >>> labels_from_texts(["2", "3"]), labels_from_texts(["1", "01"])
+    (array([2, 3]), array(['1', '01'], dtype='<U2'))
     """
-    for kind in (int, float):
-        try:
-            return np.array([kind(text) for text in texts])
-        except (ValueError, OverflowError):
-            continue
+    if all(_NUMBER.fullmatch(text) for text in texts):
+        for kind in (int, float):
+            try:
+                numbers = np.array([kind(text) for text in texts])
+            except (ValueError, OverflowError):
+                continue
+            if numbers.dtype.kind in "if" and np.isfinite(numbers).all() and np.unique(numbers).size == len(texts):
+                return numbers
     return np.array(texts)

@@ -3,15 +3,18 @@
 import os
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saccade.exceptions import DataFileError
-from saccade.streams.batches import BATCH_BYTES, BadRows, Batch
+from saccade.streams.batches import BATCH_BYTES, BadRows, Batch, Wanted, check_width, chosen_columns
 
 __all__ = ["ArrowSource", "NumpySource", "ParquetSource", "RowGroup"]
+
+LABELS = (str, bool, int, float)
 
 
 def _pyarrow() -> Any:
@@ -28,16 +31,16 @@ def _pyarrow() -> Any:
 class ParquetSource:
     """A Parquet file. ``row_groups`` are read column by column, each column when it is asked for."""
 
-    def __init__(self, path: str, target: str | None) -> None:
+    def __init__(self, path: str, wanted: Wanted) -> None:
         self.path, self.size = path, os.path.getsize(path)
         try:
             self._file = _pyarrow().parquet.ParquetFile(path)
-        except _pyarrow().ArrowInvalid as error:
+        except _pyarrow().ArrowException as error:
             raise DataFileError(f"{path} is no Parquet file: {error}") from error
-        self._columns = self._file.schema_arrow.names
-        self._target = _checked_target(path, target, self._columns)
-        self.names: list[str] | None = [name for name in self._columns if name != self._target]
-        self.n_features = len(self.names)
+        self._target = wanted.target
+        self._features = chosen_columns(path, self._file.schema_arrow.names, wanted)
+        self.names: list[str] | None = self._features
+        self.n_features = len(self._features)
         self.n_rows = self.length = self._file.metadata.num_rows
 
     def column_bytes(self) -> dict[str, int]:
@@ -49,20 +52,19 @@ class ParquetSource:
         return dict(total)
 
     def batches(self, start: int, bad: BadRows) -> Iterator[Batch]:
-        rows = _rows_per_batch(self.n_features)
+        columns = [*self._features, *([] if self._target is None else [self._target])]
         place = 0
-        for record in self._file.iter_batches(rows, columns=self._columns):
+        for record in self._file.iter_batches(_rows_per_batch(self.n_features), columns=columns):
             end = place + record.num_rows
             if end > start:
-                part = record.slice(max(start - place, 0))
-                yield _batch(part, self._target, end, end - part.num_rows, bad)
+                yield _batch(self.path, record, self._features, self._target, place, bad)
             place = end
 
-    def row_groups(self, names: list[str]) -> Iterator["RowGroup"]:
-        """Return the row groups as tables of these columns."""
+    def row_groups(self) -> Iterator["RowGroup"]:
+        """Return the row groups as tables of the features."""
         first = 0
         for number in range(self._file.num_row_groups):
-            group = RowGroup(self._file, number, names, self.path, first)
+            group = RowGroup(self._file, number, self._features, self.path, first)
             yield group
             first += group.shape[0]
 
@@ -83,106 +85,130 @@ class RowGroup:
         if feature not in self._read:
             name = self._names[feature]
             column = self._file.read_row_group(self._number, columns=[name], use_threads=False).column(0)
-            values = np.asarray(column.to_numpy())
-            if values.dtype.kind not in "fiub":
-                raise DataFileError(f"Column {name!r} holds {column.type}, not numbers.")
+            self._read[feature] = _numbers(self.path, name, column)
             self.bytes_read += self._group.column(self._places[name]).total_compressed_size
-            self._read[feature] = values
         return self._read[feature]
 
 
 class ArrowSource:
-    """An Arrow IPC file or stream, mapped into memory."""
+    """An Arrow IPC file or stream, mapped into memory; one record batch after another is read."""
 
-    def __init__(self, path: str, target: str | None) -> None:
+    def __init__(self, path: str, wanted: Wanted) -> None:
         self.path, self.size = path, os.path.getsize(path)
-        pyarrow = _pyarrow()
-        mapped = pyarrow.memory_map(path)
         try:
-            self._table = pyarrow.ipc.open_file(mapped).read_all()
-        except pyarrow.ArrowInvalid:
-            try:
-                mapped.seek(0)
-                self._table = pyarrow.ipc.open_stream(mapped).read_all()
-            except pyarrow.ArrowInvalid as error:
-                raise DataFileError(f"{path} is no Arrow file: {error}") from error
-        self._target = _checked_target(path, target, self._table.column_names)
-        self.names: list[str] | None = [name for name in self._table.column_names if name != self._target]
-        self.n_features = len(self.names)
-        self.n_rows = self.length = self._table.num_rows
+            self.n_rows = self.length = sum(record.num_rows for record in self._records())
+        except _pyarrow().ArrowException as error:
+            raise DataFileError(f"{path} is no Arrow file: {error}") from error
+        self._target = wanted.target
+        self._features = chosen_columns(path, self._schema, wanted)
+        self.names: list[str] | None = self._features
+        self.n_features = len(self._features)
+
+    def _records(self) -> Iterator[Any]:
+        pyarrow = _pyarrow()
+        with pyarrow.memory_map(self.path) as mapped:
+            with suppress(pyarrow.ArrowInvalid):
+                reader = pyarrow.ipc.open_file(mapped)
+                self._schema = reader.schema.names
+                for number in range(reader.num_record_batches):
+                    yield reader.get_batch(number)
+                return
+            mapped.seek(0)
+            reader = pyarrow.ipc.open_stream(mapped)
+            self._schema = reader.schema.names
+            yield from reader
 
     def batches(self, start: int, bad: BadRows) -> Iterator[Batch]:
-        rows = _rows_per_batch(self.n_features)
-        for first in range(start, self.n_rows, rows):
-            end = min(first + rows, self.n_rows)
-            yield _batch(self._table.slice(first, end - first), self._target, end, first, bad)
+        rows, place = _rows_per_batch(self.n_features), 0
+        for record in self._records():
+            for first in range(0, record.num_rows, rows):
+                part = record.slice(first, rows)
+                if place >= start:
+                    yield _batch(self.path, part, self._features, self._target, place, bad)
+                place += part.num_rows
 
 
 class NumpySource:
     """A two-dimensional .npy array, mapped into memory; the target is one of its columns."""
 
-    def __init__(self, path: str, target: str | None) -> None:
+    def __init__(self, path: str, wanted: Wanted) -> None:
         self.path, self.size = path, os.path.getsize(path)
         self.names: list[str] | None = None
         try:
-            self._array = np.load(path, mmap_mode="r", allow_pickle=False)
+            self._array = np.lib.format.open_memmap(path, mode="r")
         except (ValueError, EOFError, OSError) as error:
             raise DataFileError(f"{path} is no .npy file that can be read: {error}") from error
-        if self._array.ndim != 2 or self._array.dtype.kind not in "fiub":
-            raise DataFileError(f"{path} holds {self._array.dtype} {self._array.shape}: expected rows of numbers.")
-        width = self._array.shape[1]
-        if target is not None and not (target.lstrip("-").isdigit() and -width <= int(target) < width):
-            raise DataFileError(f"{path} has columns 0 to {width - 1}, and no {target!r}.")
-        self._target = None if target is None else int(target) % width
-        self._features = [j for j in range(width) if j != self._target]
+        kind = self._array.dtype
+        if self._array.ndim != 2 or kind.kind not in "fiub" or kind.itemsize > 8:
+            raise DataFileError(f"{path} holds {kind} {self._array.shape}: expected rows of numbers.")
+        self._target = _column_at(path, wanted.target, self._array.shape[1])
+        self._features = [j for j in range(self._array.shape[1]) if j != self._target]
         self.n_features = len(self._features)
+        check_width(path, self.n_features, wanted)
         self.n_rows = self.length = self._array.shape[0]
 
     def batches(self, start: int, bad: BadRows) -> Iterator[Batch]:
         rows = _rows_per_batch(self.n_features)
         for first in range(start, self.n_rows, rows):
             end = min(first + rows, self.n_rows)
-            part = np.asarray(self._array[first:end])
+            part = np.asarray(self._array[first:end], dtype=self._array.dtype.newbyteorder("="))
             X = part if self._target is None else part[:, self._features]
             y = None if self._target is None else part[:, self._target]
-            good = _finite(X, y, first, bad)
-            yield Batch(X[good], None if y is None else y[good], end)
+            yield _finite(X, y, first, end, bad)
+
+
+def _column_at(path: str, target: str | None, width: int) -> int | None:
+    if target is None:
+        return None
+    try:
+        return range(width).index(int(target) % width if -width <= int(target) < width else -1)
+    except ValueError:
+        raise DataFileError(f"{path} has columns 0 to {width - 1}, and no {target!r}.") from None
 
 
 def _rows_per_batch(n_features: int) -> int:
     return max(1, BATCH_BYTES // (8 * max(n_features, 1)))
 
 
-def _checked_target(path: str, target: str | None, columns: list[str]) -> str | None:
-    if target is not None and target not in columns:
-        raise DataFileError(f"{path} has no column {target!r}: it has columns {', '.join(columns[:8])}.")
-    return target
-
-
-def _batch(part: Any, target: str | None, end: int, first: int, bad: BadRows) -> Batch:
-    columns = []
-    for name, column in zip(part.schema.names, part.columns, strict=True):
-        if name != target:
-            values = np.asarray(
-                column.to_numpy(zero_copy_only=False) if hasattr(column, "offset") else column.to_numpy()
-            )
-            if values.dtype.kind not in "fiub":
-                raise DataFileError(f"Column {name!r} holds {column.type}, not numbers. Leave it out, or encode it.")
-            columns.append(values)
+def _batch(path: str, part: Any, features: list[str], target: str | None, first: int, bad: BadRows) -> Batch:
+    columns = [_numbers(path, name, part.column(name)) for name in features]
     X = np.column_stack(columns) if columns else np.empty((part.num_rows, 0))
-    y = None if target is None else np.array(part.column(part.schema.names.index(target)).to_pylist(), dtype=object)
-    good = _finite(X, y, first, bad)
-    return Batch(X[good], None if y is None else y[good], end)
+    y = None
+    if target is not None:
+        y = np.empty(part.num_rows, dtype=object)
+        y[:] = part.column(target).to_pylist()
+        if not all(label is None or isinstance(label, LABELS) for label in y):
+            raise DataFileError(f"{path}: column {target!r} holds {part.column(target).type}, which are no labels.")
+    return _finite(X, y, first, first + part.num_rows, bad)
 
 
-def _finite(X: NDArray[Any], y: NDArray[Any] | None, first: int, bad: BadRows) -> NDArray[np.bool_]:
-    """Return which rows have a target and no missing value, and report the others by their number in the file."""
-    good = np.isfinite(X).all(axis=1) if X.dtype.kind == "f" else np.ones(X.shape[0], dtype=bool)
-    for row in np.flatnonzero(~good).tolist():
-        bad.found(first + row + 1, "a value is missing or not finite")
+def _numbers(path: str, name: str, column: Any) -> NDArray[Any]:
+    """Return a column as an array of numbers; a missing value is NaN."""
+    arrow = _pyarrow()
+    try:
+        values = np.asarray(
+            column.to_numpy(zero_copy_only=False) if isinstance(column, arrow.Array) else column.to_numpy()
+        )
+    except arrow.ArrowException as error:
+        raise DataFileError(f"{path}: column {name!r} holds {column.type}, not numbers.") from error
+    if values.dtype.kind == "O" and arrow.types.is_boolean(column.type):  # booleans of which some are missing
+        values = values.astype(np.float64)
+    if values.dtype.kind not in "fiub":
+        raise DataFileError(f"{path}: column {name!r} holds {column.type}, not numbers. Leave it out, or encode it.")
+    return values.astype(np.float32) if values.dtype == np.float16 else values
+
+
+def _finite(X: NDArray[Any], y: NDArray[Any] | None, first: int, end: int, bad: BadRows) -> Batch:
+    """Return the rows that have a target and no missing value, and report the others by their number in the file."""
+    whole = np.isfinite(X).all(axis=1) if X.dtype.kind == "f" else np.ones(X.shape[0], dtype=bool)
+    good = whole.copy()
     if y is not None and y.dtype.kind in "Of":
-        present = np.array([label is not None and label == label for label in y], dtype=bool)
-        for row in np.flatnonzero(~present & good).tolist():
-            bad.found(first + row + 1, "the target is missing")
-        good &= present
-    return good
+        good &= [label is not None and (isinstance(label, str) or bool(np.isfinite(label))) for label in y]
+    wrong = np.flatnonzero(~good)
+
+    def what() -> tuple[str, str]:
+        row = int(wrong[0])
+        return f"row {first + row + 1}", "the target is missing" if whole[row] else "a value is missing or not finite"
+
+    bad.found(wrong.size, what)
+    return Batch(X[good], None if y is None else y[good], end, good)

@@ -17,7 +17,7 @@ from saccade.exceptions import DataFileError
 from saccade.learners.classifier import AttentiveLearner
 from saccade.streams.batches import BadRows, Source, labels_from_texts
 
-__all__ = ["Labels", "Place", "known_labels", "learn"]
+__all__ = ["Labels", "Place", "codes_of", "known_labels", "learn"]
 
 
 # What is called with the bytes, or the rows of a file that is counted in rows, and the rows that were read.
@@ -61,13 +61,31 @@ def known_labels(source: Source, bad: BadRows, progress: Progress) -> Labels:
     listed = sorted(written, key=str)
     if all(isinstance(label, str) for label in listed):
         classes = labels_from_texts(listed)
-    elif all(isinstance(label, int | float) and label == int(label) for label in listed):
+    elif all(not isinstance(label, bool) and label == int(label) for label in listed):
         classes = np.array([int(label) for label in listed])
     else:
         classes = np.array(listed)
     if classes.size < 2:
-        raise DataFileError(f"{source.path} has {classes.size} classes, {listed}: learning needs at least two.")
+        passed = f", and {bad.count} bad rows were passed over" if bad.count else ""
+        raise DataFileError(f"{source.path} has {classes.size} classes, {listed}{passed}: learning needs at least two.")
     return Labels(listed, classes)
+
+
+def codes_of(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
+    """Return which class each label of a file is, by its text or its number; -1 for one that is none of them."""
+    by_text = {str(label): code for code, label in enumerate(classes.tolist())}
+    by_number = {float(label): code for code, label in enumerate(classes.tolist())} if classes.dtype.kind != "U" else {}
+
+    def code(label: Any) -> int:
+        if str(label) in by_text:
+            return by_text[str(label)]
+        try:
+            return by_number.get(float(label), -1)
+        except ValueError:
+            return -1
+
+    known = {label: code(label) for label in set(y.tolist())}
+    return np.array([known[label] for label in y.tolist()], dtype=np.intp)
 
 
 def learn(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from saccade.exceptions import DataFileError
 from saccade.streams import FORMATS
-from saccade.streams.batches import Source
+from saccade.streams.batches import Source, Wanted
 from saccade.streams.columns import ArrowSource, NumpySource, ParquetSource
 from saccade.streams.text import CsvSource, LibsvmSource
 
@@ -33,33 +33,34 @@ _BY_SUFFIX = {
 
 
 @contextmanager
-def open_data(
-    path: str, target: str | None, kind: str | None = None, n_features: int | None = None
-) -> Iterator[Source]:
+def open_data(path: str, wanted: Wanted, kind: str | None = None) -> Iterator[Source]:
     """Open a data file, or standard input for '-'."""
     if path != "-":
-        yield _opened(path, target, kind, n_features)
+        yield _opened(path, wanted, kind)
         return
     with tempfile.TemporaryDirectory(prefix="saccade-") as folder:
         kept = os.path.join(folder, "standard input")
         with open(kept, "wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
-        yield _opened(kept, target, kind or "csv", n_features)
+        try:
+            yield _opened(kept, wanted, kind or "csv")
+        except DataFileError as error:
+            raise DataFileError(str(error).replace(kept, "standard input")) from error
 
 
-def _opened(path: str, target: str | None, kind: str | None, n_features: int | None) -> Source:
+def _opened(path: str, wanted: Wanted, kind: str | None) -> Source:
     kind = kind or _BY_SUFFIX.get(Path(path).suffix.lower())
     if not os.path.isfile(path):
         raise DataFileError(f"{path} is no file.")
     match kind:
         case "csv":
-            return CsvSource(path, target)
+            return CsvSource(path, wanted)
         case "libsvm":
-            return LibsvmSource(path, target, n_features)
+            return LibsvmSource(path, wanted)
         case "parquet":
-            return ParquetSource(path, target)
+            return ParquetSource(path, wanted)
         case "arrow":
-            return ArrowSource(path, target)
+            return ArrowSource(path, wanted)
         case "npy":
-            return NumpySource(path, target)
+            return NumpySource(path, wanted)
     raise DataFileError(f"{path}: what kind of file is this? Say so with --format, one of {', '.join(FORMATS)}.")

@@ -1,8 +1,9 @@
 """CSV and libsvm files, in blocks of whole lines."""
 
+import csv
 import os
-from collections.abc import Iterator
-from pathlib import Path
+from codecs import BOM_UTF8
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,151 +14,262 @@ from saccade.exceptions import DataFileError
 from saccade.kernels.parsing import (
     BAD_INDEX,
     COLON,
+    EMPTY,
+    EXTREME,
     FINE,
+    IGNORED,
     MISSING,
     NEWLINE,
     NOT_A_NUMBER,
+    NOT_UTF8,
+    TARGET,
+    TOO_LARGE,
     WRONG_LENGTH,
     count,
     parse_csv,
     parse_libsvm,
 )
-from saccade.streams.batches import BadRows, Batch
+from saccade.streams.batches import BadRows, Batch, Wanted, check_width, chosen_columns
 
 __all__ = ["CsvSource", "LibsvmSource"]
 
 BLOCK = 8_000_000
+Bytes = NDArray[np.uint8]
 
 
-def _blocks(path: str, start: int) -> Iterator[tuple[NDArray[np.uint8], int]]:
-    """Yield whole lines as bytes, and where each block ends in the file.
+def _blocks(path: str, start: int) -> Iterator[tuple[Bytes, int, int]]:
+    """Yield whole lines as bytes, and where each block begins and ends in the file.
 
     Blocks end at the last line before a multiple of BLOCK, so they are the same wherever reading began.
     """
+    size = os.path.getsize(path)
     with open(path, "rb") as file:
         file.seek(start)
         rest, place = b"", start
         while piece := file.read(BLOCK - file.tell() % BLOCK):
-            cut = piece.rfind(b"\n") + 1
+            last = file.tell() >= size
+            cut = len(piece) if last else piece.rfind(b"\n") + 1
             if cut == 0:
                 rest += piece
                 continue
-            block = rest + piece[:cut]
-            place += len(block)
-            yield np.frombuffer(block, dtype=np.uint8), place
-            rest = piece[cut:]
-        if rest:
-            yield np.frombuffer(rest + b"\n", dtype=np.uint8), place + len(rest)
+            block, rest = rest + piece[:cut], piece[cut:]
+            begin, place = place, place + len(block)
+            yield np.frombuffer(block if block.endswith(b"\n") else block + b"\n", dtype=np.uint8), begin, place
 
 
 class CsvSource:
-    """Comma-, semicolon- or tab-separated values, with or without a header; every field but the target is a number."""
+    """Comma-, semicolon- or tab-separated values, with or without a header."""
 
-    def __init__(self, path: str, target: str | None) -> None:
+    def __init__(self, path: str, wanted: Wanted) -> None:
         self.path, self.size = path, os.path.getsize(path)
         self.length = self.size
-        with open(path, "rb") as file:
-            first = file.readline()
-        if not first.strip():
-            raise DataFileError(f"{path} is empty.")
-        self._separator = max(b",;\t", key=lambda code: first.count(bytes([code])))
-        fields = [field.strip().strip('"') for field in first.decode("utf-8-sig").split(chr(self._separator))]
-        headed = any(not _is_number(field) for field in fields)
-        self._start = len(first) if headed else 0
-        self._target = _position(path, target, fields if headed else None, len(fields))
-        self._fields = fields if headed else [f"field {j}" for j in range(len(fields))]
-        self.names: list[str] | None = [name for j, name in enumerate(fields) if j != self._target] if headed else None
-        self.n_features = len(fields) - (self._target >= 0)
+        lines, begins = _first_lines(path)
+        self._separator = max(b",;\t", key=lambda code: lines[0].count(chr(code)))
+        first, *others = (self._fields(line) for line in lines)
+        headed = _has_names(first, others, wanted) if wanted.header is None else wanted.header
+        self._start = begins[1] if headed else begins[0]
+        self._columns = first if headed else [f"field {j}" for j in range(len(first))]
+        self._places = np.full(len(first), IGNORED, dtype=np.int64)
+        self.names: list[str] | None = None
+        if headed:
+            self.names = chosen_columns(path, first, wanted)
+            self.n_features = len(self.names)
+            self._places[[first.index(name) for name in self.names]] = np.arange(self.n_features)
+            target = None if wanted.target is None else first.index(wanted.target)
+        else:
+            target = _number_of_column(path, wanted.target, len(first))
+            self.n_features = len(first) - (target is not None)
+            check_width(path, self.n_features, wanted)
+            self._places[np.arange(len(first)) != target] = np.arange(self.n_features)
+        self._labelled = target is not None
+        if target is not None:
+            self._places[target] = TARGET
 
     def batches(self, start: int, bad: BadRows) -> Iterator[Batch]:
-        line = None if start else (1 if self._start == 0 else 2)
-        for buffer, end in _blocks(self.path, max(start, self._start)):
+        for buffer, begin, end in _blocks(self.path, max(start, self._start)):
             lines = int(count(buffer, NEWLINE))
-            values = np.empty((lines, self.n_features))
-            bounds, wrong = np.zeros((lines, 2), np.int64), np.empty(lines, np.int8)
-            column = np.empty(lines, np.int64)
-            parse_csv(buffer, self._separator, self._target, values, bounds, wrong, column)
-            if (wrong > FINE).any():
-                line = _line_number(self.path, end, lines) if line is None else line
-                self._report(buffer, wrong, column, line, bad)
-            line = None if line is None else line + lines
-            good = wrong == FINE
-            text = buffer.tobytes()
-            y = None
-            if self._target >= 0:
-                y = np.array([text[first:last].decode() for first, last in bounds[good].tolist()], dtype=object)
-            yield Batch(values[good], y, end)
+            # Short lines make no rows, and so need no room; but one more row for the line that is being read.
+            most = min(lines, buffer.size // self._places.size) + 1
+            values, bounds = np.empty((most, self.n_features)), np.zeros((most, 2), np.int64)
+            found, column = np.empty(lines, np.int8), np.empty(lines, np.int64)
+            rows = parse_csv(buffer, self._separator, self._places, values, bounds, found, column)
+            stored = np.flatnonzero((found == FINE) | (found == EXTREME))
+            self._read_again(buffer, found, column, stored, values)
+            y = self._labels(buffer, bounds[:rows], found, stored) if self._labelled else None
+            _report(self.path, begin, found, bad, self._what, buffer, column)
+            kept = found[stored] == FINE
+            good = found[found != EMPTY] == FINE
+            yield Batch(values[:rows][kept], None if y is None else y[kept], end, good)
 
-    def _report(
-        self, buffer: NDArray[np.uint8], wrong: NDArray[np.int8], column: NDArray[np.int64], line: int, bad: BadRows
+    def _fields(self, line: str) -> list[str]:
+        return [field.strip() for field in next(csv.reader([line], delimiter=chr(self._separator)), [])]
+
+    def _read_again(
+        self,
+        buffer: Bytes,
+        found: NDArray[np.int8],
+        column: NDArray[np.int64],
+        stored: NDArray[np.intp],
+        values: NDArray[np.float64],
     ) -> None:
-        for row in np.flatnonzero(wrong > FINE).tolist():
-            field = int(column[row])
-            if wrong[row] == WRONG_LENGTH:
-                what = f"it has {field} fields, not {len(self._fields)}"
-            elif wrong[row] == MISSING:
-                what = f"{'the target' if field == self._target else repr(self._fields[field])} is missing"
-            else:
-                shown = buffer.tobytes().split(b"\n")[row].decode(errors="replace").split(chr(self._separator))[field]
-                what = f"{self._fields[field]!r} is {shown.strip()[:40]!r}, not a number"
-            bad.found(line + row, what)
+        """Let Python read the lines with numbers that are very large or very small."""
+        extreme = np.flatnonzero(found[stored] == EXTREME)
+        lines = buffer.tobytes().split(b"\n") if extreme.size else []
+        for row in extreme.tolist():
+            fields = self._fields(lines[stored[row]].decode(errors="replace"))
+            found[stored[row]] = FINE
+            for field, place in enumerate(self._places.tolist()):
+                if place >= 0:
+                    values[row, place] = float(fields[field])
+                    if np.isinf(values[row, place]):
+                        found[stored[row]], column[stored[row]] = TOO_LARGE, field
+
+    def _labels(
+        self, buffer: Bytes, bounds: NDArray[np.int64], found: NDArray[np.int8], stored: NDArray[np.intp]
+    ) -> NDArray[Any]:
+        text, labels = buffer.tobytes(), np.empty(stored.size, dtype=object)
+        for row, (first, last) in enumerate(bounds.tolist()):
+            try:
+                labels[row] = text[first:last].decode().replace('""', '"')
+            except UnicodeDecodeError:
+                found[stored[row]] = NOT_UTF8
+        return labels
+
+    def _what(self, row: int, what: int, buffer: Bytes, column: NDArray[np.int64]) -> str:
+        """Say what is wrong with a line."""
+        field = int(column[row])
+        if what == WRONG_LENGTH:
+            return f"it has {field} fields, not {len(self._columns)}"
+        if what == NOT_UTF8:
+            return "the target is no UTF-8 text"
+        name = self._columns[field]
+        if what == MISSING:
+            return "the target is missing" if self._places[field] == TARGET else f"{name!r} is missing"
+        shown = self._fields(buffer.tobytes().split(b"\n")[row].decode(errors="replace"))[field][:40]
+        hint = "" if self._labelled else "; if it is to be predicted, or not to be read, name it with --target"
+        return f"{name!r} is {shown!r}, " + ("too large for a number" if what == TOO_LARGE else f"not a number{hint}")
 
 
 class LibsvmSource:
-    """Lines of 'label index:value …', indices from 1, or from 0 where a 0 is met."""
+    """Lines of 'label index:value …', indices from 1, or from 0 where a 0 is met or said to be."""
 
-    def __init__(self, path: str, target: str | None, n_features: int | None = None) -> None:
-        if target is not None:
+    def __init__(self, path: str, wanted: Wanted) -> None:
+        if wanted.target is not None:
             raise DataFileError(f"{path} is a libsvm file: its target comes first in every line. Leave --target out.")
         self.path, self.size = path, os.path.getsize(path)
         self.length = self.size
         self.names: list[str] | None = None
-        self._base, largest = 1, 0
-        for buffer, _ in _blocks(path, 0):
-            *_, indices, top = _parse(buffer)
-            largest = max(largest, top)
-            self._base = 0 if (indices == 0).any() else self._base
-        found = largest + 1 - self._base
-        if n_features is not None and found > n_features:
-            raise DataFileError(f"{path} has features up to {found}, but the model knows {n_features}.")
-        self.n_features = found if n_features is None else n_features
+        smallest, largest = 1, 0
+        for buffer, *_ in _blocks(path, 0):
+            *_, low, high = _parse(buffer)
+            smallest, largest = min(smallest, low), max(largest, high)
+        self.zero_based = smallest == 0 if wanted.zero_based is None else wanted.zero_based
+        if smallest == 0 and not self.zero_based:
+            raise DataFileError(f"{path} has an index 0, but the model was learned from indices that begin at 1.")
+        found = largest + 1 if self.zero_based else largest
+        if wanted.n_features is not None and found > wanted.n_features:
+            raise DataFileError(f"{path} has features up to {found}, but the model knows {wanted.n_features}.")
+        self.n_features = found if wanted.n_features is None else wanted.n_features
 
     def batches(self, start: int, bad: BadRows) -> Iterator[Batch]:
-        line = None if start else 1
-        for buffer, end in _blocks(self.path, start):
-            labels, data, indptr, wrong, indices, _ = _parse(buffer)
-            if (wrong > FINE).any():
-                line = _line_number(self.path, end, labels.size) if line is None else line
-                for row in np.flatnonzero(wrong > FINE).tolist():
-                    reasons = {NOT_A_NUMBER: "a label or a value is not a number", BAD_INDEX: "indices must ascend"}
-                    bad.found(line + row, reasons[int(wrong[row])])
-            line = None if line is None else line + labels.size
-            good = wrong == FINE
-            X = sp.csr_array((data, indices - self._base, indptr), shape=(labels.size, self.n_features))
-            yield Batch(X[good], labels[good], end)
+        for buffer, begin, end in _blocks(self.path, start):
+            labels, data, indptr, found, indices, *_ = _parse(buffer)
+            stored = np.flatnonzero((found == FINE) | (found == EXTREME))
+            _read_libsvm_again(buffer, labels, data, indptr, found, stored)
+            _report(self.path, begin, found, bad, lambda row, what: _LIBSVM_FAULTS[what])
+            kept, good = found[stored] == FINE, found[found != EMPTY] == FINE
+            X = sp.csr_array((data, indices - (not self.zero_based), indptr), shape=(stored.size, self.n_features))
+            yield Batch(X if kept.all() else X[kept], labels[kept], end, good)
 
 
-def _parse(buffer: NDArray[np.uint8]) -> tuple[Any, ...]:
+_LIBSVM_FAULTS = {
+    NOT_A_NUMBER: "a label or a value is not a number",
+    TOO_LARGE: "a label or a value is too large for a number",
+    BAD_INDEX: "after the label, index:value is expected, the indices whole and ascending",
+}
+
+
+def _parse(buffer: Bytes) -> tuple[Any, ...]:
     lines, pairs = int(count(buffer, NEWLINE)), int(count(buffer, COLON))
-    labels, wrong = np.empty(lines), np.empty(lines, np.int8)
+    labels, found = np.empty(lines), np.empty(lines, np.int8)
     data, indices, indptr = np.empty(pairs), np.empty(pairs, np.int32), np.zeros(lines + 1, np.int32)
-    _, largest = parse_libsvm(buffer, labels, data, indices, indptr, wrong)
-    stored = int(indptr[-1])
-    return labels, data[:stored], indptr, wrong, indices[:stored], int(largest)
+    rows, smallest, largest = parse_libsvm(buffer, labels, data, indices, indptr, found)
+    stored = int(indptr[rows])
+    return labels[:rows], data[:stored], indptr[: rows + 1], found, indices[:stored], int(smallest), int(largest)
 
 
-def _line_number(path: str, end: int, lines: int) -> int:
-    """Return the number of the first of some lines that end at a place in the file: counted only for an error."""
-    before = 0
+def _read_libsvm_again(
+    buffer: Bytes,
+    labels: NDArray[np.float64],
+    data: NDArray[np.float64],
+    indptr: NDArray[np.int32],
+    found: NDArray[np.int8],
+    stored: NDArray[np.intp],
+) -> None:
+    """Let Python read the lines with numbers that are very large or very small."""
+    extreme = np.flatnonzero(found[stored] == EXTREME)
+    lines = buffer.tobytes().split(b"\n") if extreme.size else []
+    for row in extreme.tolist():
+        label, *pairs = lines[stored[row]].partition(b"#")[0].split()
+        labels[row] = float(label)
+        values = [float(pair.partition(b":")[2]) for pair in pairs if not pair.startswith(b"qid:")]
+        data[indptr[row] : indptr[row + 1]] = values
+        found[stored[row]] = FINE if np.isfinite([labels[row], *values]).all() else TOO_LARGE
+
+
+def _report(path: str, begin: int, found: NDArray[np.int8], bad: BadRows, what: Callable[..., str], *of: Any) -> None:
+    """Count the bad lines of a block, or raise what is wrong with the first."""
+    rows = np.flatnonzero(found > EXTREME)
+
+    def first() -> tuple[str, str]:
+        row = int(rows[0])
+        return f"line {_newlines(path, begin) + 1 + row}", what(row, int(found[row]), *of)
+
+    bad.found(rows.size, first)
+
+
+def _newlines(path: str, end: int) -> int:
+    """Return how many lines end before a place in the file."""
+    lines, left = 0, end
     with open(path, "rb") as file:
-        left = end
-        while left > 0:
-            piece = file.read(min(BLOCK, left))
-            if not piece:
-                break
-            before += piece.count(b"\n")
+        while left > 0 and (piece := file.read(min(BLOCK, left))):
+            lines += piece.count(b"\n")
             left -= len(piece)
-    return before - lines + 1
+    return lines
+
+
+def _first_lines(path: str) -> tuple[list[str], list[int]]:
+    """Return the first two lines that are not blank, and where each begins; then, where the file goes on."""
+    lines: list[str] = []
+    begins: list[int] = []
+    with open(path, "rb") as file:
+        if file.read(len(BOM_UTF8)) != BOM_UTF8:
+            file.seek(0)
+        while len(lines) < 2 and (line := file.readline()):
+            if line.strip():
+                try:
+                    lines.append(line.decode().rstrip("\r\n"))
+                except UnicodeDecodeError as error:
+                    raise DataFileError(f"{path} is no UTF-8 text: {error.reason} near its beginning.") from error
+                begins.append(file.tell() - len(line))
+        begins.append(file.tell())
+    if not lines:
+        raise DataFileError(f"{path} is empty.")
+    return lines, begins
+
+
+def _has_names(first: list[str], others: list[list[str]], wanted: Wanted) -> bool:
+    """Return whether the first line of a CSV file has the names of its columns, from what it and the next one hold."""
+    if wanted.names is not None and set(wanted.names) <= set(first):
+        return True
+    if wanted.target is not None and not _is_number(wanted.target):
+        return True
+    texts = [j for j, field in enumerate(first) if field and not _is_number(field)]
+    if not texts:
+        return first == [str(j) for j in range(len(first))] and len(first) > 1  # as pandas numbers columns
+    # Labels in words make texts in the second line, too; names stand above numbers.
+    alike = [line for line in others if len(line) == len(first)]
+    return not alike or any(_is_number(alike[0][j]) or not alike[0][j] for j in texts)
 
 
 def _is_number(text: str) -> bool:
@@ -168,12 +280,12 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _position(path: str, target: str | None, names: list[str] | None, count: int) -> int:
+def _number_of_column(path: str, target: str | None, count: int) -> int | None:
     if target is None:
-        return -1
-    if names is not None and target in names:
-        return names.index(target)
-    if names is None and target.isdigit() and int(target) < count:
-        return int(target)
-    known = f"columns {', '.join(names[:8])}" if names is not None else f"no header, and columns 0 to {count - 1}"
-    raise DataFileError(f"{Path(path).name} has no column {target!r}: it has {known}.")
+        return None
+    if not (target.isascii() and target.isdigit() and int(target) < count):
+        raise DataFileError(
+            f"{path} has no header, and columns 0 to {count - 1}: there is no {target!r}. If its first line has names, "
+            "say --header."
+        )
+    return int(target)
