@@ -21,6 +21,7 @@ from data import correlated
 from saccade import AttentiveClassifier, Budget, ConstantSTST, CurvedSTST, PassiveAggressive, Pegasos, Perceptron
 from saccade.exceptions import ModelFileError
 from saccade.files import writing
+from saccade.files.archive import read_archive, write_archive
 from saccade.files.models import FORMAT
 
 X, y = correlated(2000, 20, seed=0, separation=2.0)
@@ -46,6 +47,9 @@ ATTENTIVE = {
         groups={"sample": ["f1", "f2", "f3"]},
     ),
     "classes": lambda: saccade.attend(LogisticRegression().fit(SEVERAL, KINDS), SEVERAL, delta=0.1, random_state=0),
+    "columns": lambda: saccade.attend(
+        LogisticRegression().fit(X, y), X, delta=0.1, fewest="columns", costs=list(range(1, 21)), random_state=0
+    ),
     "curved": lambda: AttentiveClassifier(boundary=CurvedSTST(0.01), delta=0.1, random_state=0).fit(X, y),
 }
 MODELS = {**LEARNERS, **ATTENTIVE}
@@ -176,6 +180,75 @@ BAD_HEADERS = {
     "not float64": lambda inner, header, body: header["weights"].update(dtype="I64"),
     "not any|not float64": lambda inner, header, body: header["debt"].update(shape=[20, 1]),
 }
+
+
+FURTHER_LIES = [
+    lambda inner, header, body: inner.update(format=True),
+    lambda inner, header, body: inner.update(format=1.0),
+    lambda inner, header, body: inner["parameters"].update(lam=10**400),
+    lambda inner, header, body: inner.update(classes={"dtype": "", "labels": [0, 1]}),
+    lambda inner, header, body: inner.update(classes={"dtype": "<i8", "labels": [1, 0]}),
+    lambda inner, header, body: inner.update(classes={"dtype": "<f8", "labels": [0.0, float("inf")]}),
+    lambda inner, header, body: inner.update(classes={"dtype": "<f8,<f8", "labels": [0, 1]}),
+    lambda inner, header, body: inner.update(classes={"dtype": "<U1", "labels": ["x" * 10**6, *map(str, range(3000))]}),
+    lambda inner, header, body: inner.update(names=["twice"] * 20),
+    lambda inner, header, body: inner.update(n_iter=-1),
+    lambda inner, header, body: header["debt"].update(dtype="F8_E4M3"),
+    lambda inner, header, body: write_array(header, body, "counts", 0, -1.0, "<d"),
+    lambda inner, header, body: header.update(other=header.pop("order")),
+]
+
+
+@pytest.mark.parametrize("lie", range(len(FURTHER_LIES)))
+def test_what_no_learner_could_have_written_is_refused(lie, tmp_path):
+    path = tmp_path / "model"
+    saccade.save(Pegasos(random_state=0).fit(X, y), path)
+    with pytest.raises(ModelFileError):
+        saccade.load(altered(path, FURTHER_LIES[lie], tmp_path / "bad"))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("delta", 10**400),
+        ("delta", float("nan")),
+        ("upper_bound", -0.1),
+        ("features_per_row", float("inf")),
+        ("n_features", 3),
+    ],
+)
+def test_an_impossible_certificate_is_refused(field, value, tmp_path):
+    path = tmp_path / "model"
+    saccade.save(MODELS["attentive"](), path)
+    with pytest.raises(ModelFileError, match="certificate"):
+        saccade.load(altered(path, lambda inner, *_: inner["certificate"].update({field: value}), tmp_path / "bad"))
+
+
+@pytest.mark.parametrize("stops", [[2**62, -(2**63), -(2**62), 2], [3, 4, 5, -(2**63)]])
+def test_checkpoints_whose_differences_wrap_around_are_refused(stops, tmp_path):
+    """Each is above the one before it, if only modulo 2^64: a reader that believed it would read all over memory."""
+    path = tmp_path / "model"
+    saccade.save(MODELS["attentive"](), path)
+    archive = read_archive(path)
+    arrays, checkpoints = archive._arrays, np.array(stops)
+    first = np.append(0, checkpoints[:-1])
+    forged = {"plan.checkpoints": checkpoints, "plan.first": first, "plan.begins": first}
+    forged |= {
+        "plan.shift": np.zeros((1, len(stops))),
+        "plan.lower": -np.ones(len(stops)),
+        "plan.upper": np.ones(len(stops)),
+    }
+    write_archive(tmp_path / "bad", archive.header, {**arrays, **forged})
+    with pytest.raises(ModelFileError, match="plan is impossible"):
+        saccade.load(tmp_path / "bad")
+
+
+def test_a_link_is_written_through(tmp_path):
+    saccade.save(LEARNERS["Pegasos"](), tmp_path / "model")
+    (tmp_path / "link").symlink_to(tmp_path / "model")
+    saccade.save(LEARNERS["budget"](), tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert saccade.load(tmp_path / "model").boundary.k == LEARNERS["budget"]().boundary.k
 
 
 @pytest.mark.parametrize("message", BAD_HEADERS)
