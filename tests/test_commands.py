@@ -311,13 +311,13 @@ def test_learning_that_is_killed_and_resumed_gives_the_same_bits(folder):
     subprocess.run([*command, "-o", "whole"], check=True, capture_output=True)
     resumed = [*command, "-o", "pieces", "--checkpoint", "state", "--checkpoint-every", "0", "--resume"]
     rng, kills = random.Random(0), 0
-    while not (folder / "pieces").exists() and kills < 200:
+    while not (folder / "pieces").exists():
         process = subprocess.Popen(resumed, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         begun = written_at(folder / "state")
         while process.poll() is None and written_at(folder / "state") == begun:
             time.sleep(0.001)
         time.sleep(rng.random() * 0.02)
-        if process.poll() is None:
+        if process.poll() is None and kills < 8:  # benchmarks/files.py kills more often
             process.send_signal(signal.SIGKILL)
             kills += 1
         process.wait()
