@@ -502,3 +502,20 @@ def test_attend_counts_bad_rows(folder, capsys):
     assert json.loads(saccade_prints(capsys, *told, "--json"))["bad rows"] == 2
     assert run([*map(str, told), "--force"]) == 0
     assert "2 bad rows were passed over" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("missing", "arguments", "status"),
+    [
+        ("safetensors", ["fit", "train.csv", "--target", "kind", "-o", "m"], 2),
+        ("safetensors", ["attend", "m", "train.csv", "-o", "a"], 2),
+        ("safetensors", ["ask", "m"], 2),
+        ("pyarrow", ["fit", "test.parquet", "--target", "kind", "-o", "m"], 1),
+    ],
+)
+def test_a_missing_extra_is_named_in_one_line(folder, missing, arguments, status):
+    script = f"import sys; sys.modules[{missing!r}] = None; from saccade.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == status
+    assert len(done.stderr.splitlines()) == 1
+    assert "pip install 'saccade[files]'" in done.stderr

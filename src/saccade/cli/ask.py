@@ -45,11 +45,11 @@ def ask(model: Path, known: tuple[str, ...], state: Path | None, as_json: bool) 
 
 
 def _loaded(path: Path) -> "AttentiveClassifier":
-    try:
-        import saccade
+    import saccade
 
+    try:
         found = saccade.load(path)
-    except (ValueError, ModuleNotFoundError) as error:
+    except ValueError as error:
         raise click.ClickException(str(error)) from error
     if not isinstance(found, saccade.AttentiveClassifier):
         raise click.ClickException(

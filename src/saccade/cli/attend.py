@@ -65,12 +65,10 @@ def attend(
 
     target_file = check_output(out, force)
     found = loaded(model, or_skops=True)
-    parameters, estimator = {}, found.model
+    estimator, parameters = found.model, {}
     if isinstance(estimator, AttentiveClassifier):
-        parameters, estimator = estimator.get_params(deep=False), estimator.estimator_
-        parameters = {
-            name: value for name, value in parameters.items() if name not in ("estimator", "average_features")
-        }
+        estimator, parameters = estimator.estimator_, estimator.get_params(deep=False)
+        del parameters["estimator"], parameters["average_features"]
     with opened(data, wanted_by(found, target, header), kind) as source:
         bad = BadRows(source.path, skip=skip_bad)
         rows = _sample(source, bad, np.random.default_rng(random_state))

@@ -71,12 +71,10 @@ def loaded(path: Path, *, or_skops: bool = False) -> Loaded:
                 f"{path} is no model of saccade. Certify it first: saccade attend {path} DATA -o MODEL"
             )
         return Loaded(_from_skops(path))
-    try:
-        from saccade.files.models import load_with
+    from saccade.files.models import load_with
 
+    try:
         model, about = load_with(path)
-    except ModuleNotFoundError as missing:
-        raise click.UsageError(str(missing)) from missing
     except ValueError as error:
         raise click.ClickException(str(error)) from error
     known = about.get("zero_based") if isinstance(about, dict) else None

@@ -80,13 +80,10 @@ def fit(
     import numpy as np
 
     import saccade
+    from saccade.files.models import save_with
     from saccade.streams.batches import BadRows, Wanted
     from saccade.streams.learning import Place, known_labels, learn
 
-    try:
-        from saccade.files.models import save_with
-    except ModuleNotFoundError as missing:
-        raise click.UsageError(str(missing)) from missing
     place_of_model = check_output(out, force)
     kept_in = check_checkpoint(checkpoint, resume, force, data, out)
     model = _built(getattr(saccade, LEARNERS[learner]), given)

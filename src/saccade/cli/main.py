@@ -48,6 +48,11 @@ def run(arguments: list[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         print("saccade: interrupted", file=sys.stderr)
         return INTERRUPTED
+    except ModuleNotFoundError as missing:  # whoever needs an extra says which
+        if debug:
+            raise
+        print(f"saccade: {missing}", file=sys.stderr)
+        return 2
     except BrokenPipeError:  # whoever read the output has seen enough
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - so that the interpreter does not try to write the rest
         return 1
