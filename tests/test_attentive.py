@@ -353,6 +353,19 @@ def test_rows_that_tell_nothing_are_read_in_full(rows):
     np.testing.assert_array_equal(careful.predict(rows), model.predict(rows))
 
 
+@pytest.mark.parametrize("fewest", ["features", "columns"])
+def test_in_single_precision_a_large_offset_changes_little(fewest):
+    rows = X.astype(np.float32)
+    read = []
+    for offset in (0, 300, 3000):
+        moved = LogisticRegression()
+        moved.coef_, moved.classes_ = MODEL.coef_, MODEL.classes_
+        moved.intercept_ = MODEL.intercept_ - offset * MODEL.coef_.sum()
+        attentive = attend(moved, rows + np.float32(offset), delta=0.05, fewest=fewest, random_state=0)
+        read.append(attentive.read(FRESH.astype(np.float32) + np.float32(offset)).n_read.mean())
+    assert max(read) < 1.1 * min(read)
+
+
 @pytest.mark.parametrize("order", ["greedy", "natural"])
 def test_neither_an_offset_nor_a_unit_nor_a_constant_column_matters(order):
     moved = X * np.geomspace(1e-6, 1e6, 60) + 1e3 * np.geomspace(1e-6, 1e6, 60)

@@ -194,6 +194,33 @@ def test_few_columns_are_chosen_by_their_bytes(folder, capsys):
     assert read < size * said["most_read"] / 12
 
 
+def test_a_missing_value_reads_no_further_columns(folder, capsys):
+    model = LogisticRegression().fit(FRAME[:3000], labels[:3000])
+    attentive = saccade.attend(model, FRAME[:5000], delta=0.2, fewest="columns", random_state=0)
+    saccade.save(attentive, "a.saccade")
+    assert attentive.plan_.most_read < 12
+    frame = pd.read_parquet("test.parquet")
+    frame.loc[frame.index[150], NAMES[attentive.plan_.order[0]]] = np.nan
+    frame.to_parquet("gap.parquet", row_group_size=100)
+    assert run(["predict", "a.saccade", "gap.parquet", "--skip-bad"]) == 0
+    assert "; 1 bad rows" in (said := capsys.readouterr()).err
+    frame.assign(**{name: "unread" for k, name in enumerate(NAMES) if k not in attentive.plan_.order}).to_parquet(
+        "gap.parquet"
+    )
+    assert run(["predict", "a.saccade", "gap.parquet", "--skip-bad"]) == 0
+    assert capsys.readouterr().out == said.out
+
+
+def test_numbers_that_are_not_whole_are_labels_too(folder, capsys):
+    FRAME.assign(kind=np.array([1.5, 2.0])[labels]).to_parquet("halves.parquet")
+    FRAME.assign(kind=np.array([1.5, 2.0])[labels]).to_csv("halves.csv", index=False)
+    for name in ("halves.parquet", "halves.csv"):
+        saccade_prints(capsys, "fit", name, "--target", "kind", "-o", "m", "--force", "--random-state", 0)
+        for data in ("halves.parquet", "halves.csv"):
+            said = json.loads(saccade_prints(capsys, "evaluate", "m", data, "--target", "kind", "--json"))
+            assert said["accuracy"] > 0.9
+
+
 def test_learning_shows_rows_and_how_far_it_is_on_a_terminal(folder):
     terminal, other_end = pty.openpty()
     command = [*COMMAND, "fit", "train.csv", "--target", "kind", "-o", "m"]
@@ -247,7 +274,7 @@ def test_parameters_reach_the_learner(folder, capsys):
         (["fit", "train.csv", "--target", "colour", "-o", "m"], "no column 'colour'", 1),
         (["fit", "train.csv", "-o", "m"], "'kind' is", 1),
         (["fit", "nothing.csv", "--target", "kind", "-o", "m"], "no file", 1),
-        (["fit", "train.csv", "--target", "kind", "-o", "train.csv"], "--force", 2),
+        (["fit", "train.csv", "--target", "kind", "-o", "test.csv"], "--force", 2),
         (["fit", "train.csv", "--target", "kind", "-o", "no/where/m"], "cannot be written", 2),
         (["fit", "train.csv", "--target", "kind", "-o", "m", "--resume"], "--checkpoint", 2),
         (["predict", "train.csv", "test.csv"], "cannot be loaded", 1),
@@ -397,6 +424,10 @@ def test_a_checkpoint_of_data_of_the_same_size_is_refused(folder, capsys):
     (folder / "train.csv").write_text(content.replace("elm", "ash"))
     assert run(told) == 2
     assert "state was made with other data" in capsys.readouterr().err
+    (folder / "train.csv").write_text(content)
+    assert run([*told, "--no-header"]) != 0
+    assert run([*told, "--header"]) == 2
+    assert "or other options" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -408,6 +439,11 @@ def test_a_checkpoint_of_data_of_the_same_size_is_refused(folder, capsys):
         lambda state: state | {"run": state["run"] | {"start": 10**12}},
         lambda state: state | {"run": state["run"] | {"batch": "x"}},
         lambda state: state | {"run": state["run"] | {"written": 3}},
+        lambda state: state | {"run": state["run"] | {"written": ["elm"]}},
+        lambda state: state | {"run": state["run"] | {"classes": ["ash", "oak"]}},
+        lambda state: state | {"run": state["run"] | {"classes": [["elm"], ["oak"]]}},
+        lambda state: state | {"run": state["run"] | {"turn": 99}},
+        lambda state: state | {"run": state["run"] | {"batch": 10**30}},
     ],
 )
 def test_a_checkpoint_that_is_none_is_refused(folder, change, capsys):
@@ -472,6 +508,7 @@ def test_other_columns_may_hold_anything(folder, capsys):
         (["evaluate", "m", "only_header.csv", "--target", "kind"], "no rows", 1),
         (["evaluate", "m", "test.csv"], "--target", 2),
         (["fit", "train.csv", "-o", "b"], "name it with --target", 1),
+        (["fit", "train.csv", "--target", "kind", "-o", "train.csv", "--force"], "would replace the data", 2),
         (["fit", "train.csv", "--target", "kind", "-o", "b", "--boundary", "curved(0.05)"], "NAME=VALUE", 2),
     ],
 )

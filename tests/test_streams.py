@@ -199,6 +199,13 @@ def npy(array):
     return file.getvalue()
 
 
+def arrow_stream():
+    table = pa.table({"a": np.arange(100.0), "k": ["x"] * 100})
+    with pa.ipc.new_stream(file := io.BytesIO(), table.schema) as writer:
+        writer.write_table(table)
+    return file.getvalue()
+
+
 def parquet(columns):
     pq.write_table(pa.table(columns), file := io.BytesIO())
     return file.getvalue()
@@ -214,8 +221,10 @@ def parquet(columns):
         ("a.csv", b"a,a,kind\n1,2,x\n", "kind", "several columns 'a'"),
         ("a.csv", "a,kind\n1,2\n".encode("utf-16"), "kind", "no UTF-8 text"),
         ("a.csv", b"a,kind\n1,x\n2,\xe9\n", "kind", "line 3: the target is no UTF-8 text"),
-        ("a.parquet", b"nonsense", "kind", "no Parquet file"),
-        ("a.arrow", b"nonsense", "kind", "no Arrow file"),
+        ("a.parquet", b"nonsense", "kind", "a.parquet cannot be read"),
+        ("a.arrow", b"nonsense", "kind", "a.arrow cannot be read"),
+        ("a.arrow", arrow_stream()[:-200], "k", "a.arrow cannot be read"),
+        ("a.csv", b"kind\nx\n", "kind", "has no features"),
         ("a.npy", b"nonsense", "0", "no .npy file"),
         ("a.npy", npy(np.ones((3, 2))), "--5", "and no '--5'"),
         ("a.npy", npy(np.ones((3, 2), dtype=np.longdouble)), "0", "expected rows of numbers"),
@@ -256,7 +265,10 @@ def test_text_columns_are_refused_by_name(tmp_path):
 
 def test_labels_are_numbers_where_all_are():
     assert labels_from_texts(["1", "2"]).dtype.kind == "i"
-    assert labels_from_texts(["1", "2.5"]).dtype.kind == "f"
+    assert labels_from_texts(["+1", "-1"]).tolist() == [1, -1]
+    assert labels_from_texts(["1.0", "2.0"]).tolist() == [1, 2]
+    assert labels_from_texts(["1", "2.5"]).tolist() == ["1", "2.5"]
+    assert labels_from_texts(["1", str(2**64)]).tolist() == ["1", str(2**64)]
     assert labels_from_texts(["1", "b"]).tolist() == ["1", "b"]
     assert labels_from_texts(["1", "01"]).tolist() == ["1", "01"]
     assert labels_from_texts(["10", "1_0"]).tolist() == ["10", "1_0"]
@@ -270,10 +282,18 @@ def test_labels_are_numbers_where_all_are():
         ("1,2,x\n2,3,y\n", Wanted("2"), [[1, 2], [2, 3]], None),  # labels in words make no header
         ("1,,0\n2,3,1\n", Wanted("2"), [[2, 3]], None),  # nor does a missing value
         ("0,1,kind\n5,6,x\n", Wanted("kind"), [[5, 6]], ["0", "1"]),  # names that look like numbers
-        ("0,1\n5,6\n", Wanted(), [[5, 6]], ["0", "1"]),
+        ("0,1,2\n5,6,7\n", Wanted(), [[5, 6, 7]], ["0", "1", "2"]),
         ("7,8\n5,6\n", Wanted(names=["8", "7"]), [[6, 5]], ["8", "7"]),  # a model knows its names
         ("7,8\n5,6\n", Wanted(header=True), [[5, 6]], ["7", "8"]),
         ("7,8\n5,6\n", Wanted(), [[7, 8], [5, 6]], None),
+        ("0,1\n1,0\n", Wanted(), [[0, 1], [1, 0]], None),
+        ("NA,1\n1,0\n", Wanted(), [[1, 0]], None),
+        ("1,x,0\n", Wanted("1"), [[1, 0]], None),
+        ('"a", "b"\n1,2\n', Wanted(), [[1, 2]], ["a", "b"]),
+        ('"a, in, cm, or so";b\n1;2\n', Wanted(), [[1, 2]], ["a, in, cm, or so", "b"]),
+        ('note,a\n12" disk,3\n "u,7,8",1e300\n', Wanted(names=["a"]), [[3], [1e300]], ["a"]),
+        ('a,t\n "1e300",x\n', Wanted("t"), [[1e300]], ["a"]),
+        ("a,t\n1e300,x\ry\n", Wanted("t"), [[1e300]], ["a"]),
         ("a,b\n5,6\n", Wanted(names=["b"]), [[6]], ["b"]),
         ("\ufeff1,2\n3,4", Wanted(), [[1, 2], [3, 4]], None),
         ("\n\r\n a ,b\r\n3,4\r\n", Wanted(), [[3, 4]], ["a", "b"]),
@@ -375,6 +395,8 @@ def test_labels_of_a_file_are_found_among_classes_by_text_or_number(tmp_path):
     assert codes_of(np.array([2.0, 5.0]), np.array([2, 3])).tolist() == [0, -1]
     assert codes_of(np.array(["True", "False"], dtype=object), np.array([False, True])).tolist() == [1, 0]
     assert codes_of(np.array([3, 2]), np.array(["2", "3"])).tolist() == [1, 0]
+    assert codes_of(np.array(["elm", "x"], dtype=object), np.array(["elm", "oak"], dtype=object)).tolist() == [0, -1]
+    assert codes_of(np.array([2.0, 2.5]), np.array(["2", "2.5"])).tolist() == [0, 1]
     pq.write_table(pa.table({"a": [1.0, 2.0], "k": [True, False]}), tmp_path / "a.parquet")
     with open_data(str(tmp_path / "a.parquet"), Wanted("k")) as source:
         classes = known_labels(source, BadRows(source.path, skip=False), lambda *_: None).classes

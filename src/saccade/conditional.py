@@ -100,19 +100,22 @@ def regress(
     """
     scores, n = coef.shape
     weight32 = weight.astype(X.dtype)
-    mean = (weight32 @ X).astype(np.float64)
-    variance = _variance(X, weight32, mean)
+    centre = weight32 @ X
+    X = X - centre  # a copy, because single precision would drown in the rounding of means that are large
+    mean = centre.astype(np.float64) + (weight32 @ X).astype(np.float64)
+    variance = _variance(X, weight32)
     penalty = ridge * np.maximum(variance, 0)
     margin = X @ coef.T.astype(X.dtype)
-    expected = weight @ margin.astype(np.float64)
+    apart = weight @ margin.astype(np.float64)  # what rounding has left of zero
+    expected = coef @ mean
     open_variance = np.maximum(variance, 0) + penalty
     smallest = NEGLIGIBLE * open_variance
     constant = variance <= (8 * np.finfo(X.dtype).eps * mean) ** 2
     # cov(x_j, S); the ridge stands for noise of its own in every feature, which S contains with its weight.
-    deviation = weight32[:, None] * (margin - expected).astype(X.dtype)
+    deviation = weight32[:, None] * (margin - apart).astype(X.dtype)
     unexplained = (X.T @ deviation).astype(np.float64) + penalty[:, None] * coef.T
-    spread_of_scores = (margin - expected).T.astype(np.float64) @ deviation + (penalty * coef) @ coef.T
-    groups = {int(group): _within(X, weight32, mean, prices.members(int(group)), penalty) for group in prices.groups}
+    spread_of_scores = (margin - apart).T.astype(np.float64) @ deviation + (penalty * coef) @ coef.T
+    groups = {int(group): _within(X, weight32, prices.members(int(group)), penalty) for group in prices.groups}
     bought: list[int] = []  # features that come with one that was picked, still to be read
     loadings = np.zeros((n, size))
     gains = np.zeros((size, scores))
@@ -121,7 +124,8 @@ def regress(
     for k in range(size):
         useless = picked | constant | (open_variance <= smallest)
         if order is None:
-            explained = np.where(useless, -1.0, _apart(unexplained) / np.maximum(open_variance, 1e-300))
+            explained = np.full(n, -1.0)
+            np.divide(_apart(unexplained), open_variance, out=explained, where=~useless)
             bought = [feature for feature in bought if not useless[feature]]
             if not bought:
                 worth = _worth(explained, unexplained, loadings[:, :k], useless, prices, groups)
@@ -138,8 +142,7 @@ def regress(
             loadings[pivot, k] = 1.0
             continue
         spread = np.sqrt(max(open_variance[pivot], 1e-300))
-        column = X.T @ (weight32 * (X[:, pivot] - X.dtype.type(mean[pivot])))
-        covariance = column.astype(np.float64)
+        covariance = (X.T @ (weight32 * X[:, pivot])).astype(np.float64)
         covariance[pivot] += penalty[pivot]
         loading = (covariance - loadings[:, :k] @ loadings[pivot, :k]) / spread
         loading[np.array(chosen[:-1], dtype=np.intp)] = 0
@@ -155,12 +158,11 @@ def regress(
 def _within(
     X: NDArray[np.floating[Any]],
     weight: NDArray[np.floating[Any]],
-    mean: Reals,
     members: NDArray[np.intp],
     ridge: Reals,
 ) -> tuple[NDArray[np.intp], Reals]:
     """Return the features of a group and their covariance."""
-    centred = X[:, members] - mean[members].astype(X.dtype)
+    centred = X[:, members]
     return members, (centred.T @ (weight[:, None] * centred)).astype(np.float64) + np.diag(ridge[members])
 
 
@@ -197,10 +199,10 @@ def freed_of_mean(unexplained: Reals) -> Reals:
     return unexplained - unexplained.mean(axis=1, keepdims=True) if several else unexplained
 
 
-def _variance(X: NDArray[np.floating[Any]], weight: NDArray[np.floating[Any]], mean: Reals) -> Reals:
-    """Return the weighted variances: from centred values, and without a second array of X's size."""
-    variance = np.empty(mean.size)
-    for start in range(0, mean.size, 1024):
-        part = X[:, start : start + 1024] - mean[start : start + 1024].astype(X.dtype)
+def _variance(X: NDArray[np.floating[Any]], weight: NDArray[np.floating[Any]]) -> Reals:
+    """Return the weighted variances of centred values, without a second array of X's size."""
+    variance = np.empty(X.shape[1])
+    for start in range(0, X.shape[1], 1024):
+        part = X[:, start : start + 1024]
         variance[start : start + 1024] = weight @ (part * part)
     return variance

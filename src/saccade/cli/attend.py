@@ -8,8 +8,9 @@ import click
 
 from saccade.cli.data import bar, check_output, data_options, loaded, names_of, opened, print_record, wanted_by
 
-# So many rows are drawn from the file, evenly: more would hardly change a plan or a certificate.
+# So many rows, or values, are drawn from the file, evenly: more would hardly change a plan or a certificate.
 MOST_ROWS = 70_000
+MOST_VALUES = 100_000_000
 SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
@@ -63,12 +64,14 @@ def attend(
     from saccade.files.models import save_with
     from saccade.streams.batches import BadRows
 
-    target_file = check_output(out, force)
+    target_file = check_output(out, force, data)
     found = loaded(model, or_skops=True)
     estimator, parameters = found.model, {}
     if isinstance(estimator, AttentiveClassifier):
         estimator, parameters = estimator.estimator_, estimator.get_params(deep=False)
         del parameters["estimator"], parameters["average_features"]
+        if parameters["fewest"] == "columns":  # its costs were the bytes of a file
+            del parameters["costs"], parameters["groups"]
     with opened(data, wanted_by(found, target, header), kind) as source:
         bad = BadRows(source.path, skip=skip_bad)
         rows = _sample(source, bad, np.random.default_rng(random_state))
@@ -99,6 +102,7 @@ def _sample(source: Any, bad: Any, random: Any) -> Any:
     def joined(parts: list[Any]) -> Any:
         return sp.vstack(parts).tocsr() if sp.issparse(parts[0]) else np.concatenate(parts)
 
+    most = min(MOST_ROWS, max(MOST_VALUES // source.n_features, 2_000))
     parts: list[Any] = []
     keys: list[Any] = []
     place = 0
@@ -107,14 +111,14 @@ def _sample(source: Any, bad: Any, random: Any) -> Any:
             parts.append(batch.X)
             keys.append(random.random(batch.X.shape[0]))
             drawn = np.concatenate(keys)
-            if drawn.size > 2 * MOST_ROWS:
-                kept = drawn <= np.partition(drawn, MOST_ROWS)[MOST_ROWS]
+            if drawn.size > 1.5 * most:
+                kept = drawn <= np.partition(drawn, most)[most]
                 parts, keys = [joined(parts)[kept]], [drawn[kept]]
             shown(batch.end - place, batch.X.shape[0])
             place = batch.end
     if not parts:
         raise ValueError(f"{source.path} has no rows.")
-    order = np.sort(np.argsort(np.concatenate(keys))[:MOST_ROWS])
+    order = np.sort(np.argsort(np.concatenate(keys))[:most])
     return joined(parts)[order]
 
 

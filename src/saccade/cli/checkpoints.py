@@ -78,8 +78,22 @@ def resumed(path: Path, made_with: dict[str, Any], length: int) -> tuple[Any, Ru
             if kept != made_with:
                 raise click.UsageError(f"{path} was made with other data or other options.")
             run = Run(**found)
-            counts = (run.bad, run.seed, run.turn, run.batch, run.start)
-            lists = isinstance(run.written, list) and isinstance(run.classes, list)
-            if lists and all(type(one) is int and one >= 0 for one in counts) and run.start <= length:
+            if _possible(run, model, length):
                 return model, run
     raise click.UsageError(f"{path} is no checkpoint of saccade fit.")
+
+
+def _possible(run: Run, model: Any, length: int) -> bool:
+    import numpy as np
+
+    counts = (run.bad, run.seed, run.turn, run.batch, run.start)
+    return (
+        all(type(one) is int and 0 <= one < 2**63 for one in counts)
+        and run.start <= length
+        and run.turn <= model.max_iter
+        and isinstance(run.written, list)
+        and isinstance(run.classes, list)
+        and len(run.written) == len(run.classes)
+        and all(isinstance(one, str | int | float) for one in run.written + run.classes)
+        and np.array_equal(np.unique(run.classes), model.classes_)
+    )

@@ -34,13 +34,15 @@ def data_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def check_output(path: Path, force: bool) -> Path:
-    """Raise at once what would go wrong at the end."""
+def check_output(path: Path, force: bool, data: str | None = None) -> Path:
+    """Raise at once what would go wrong at the end; ``data`` is a file that must not be written over."""
     from saccade.files.writing import check_writable
 
     target = path.resolve()
     if str(path) == "-" or target.is_dir():
         raise click.UsageError(f"-o {path} is no file: give it a name.")
+    if data is not None and target == Path(data).resolve():
+        raise click.UsageError(f"-o {path} would replace the data.")
     if target.exists() and not force:
         raise click.UsageError(f"{path} exists already. Choose another name, or replace it with --force.")
     try:

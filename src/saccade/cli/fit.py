@@ -84,13 +84,20 @@ def fit(
     from saccade.streams.batches import BadRows, Wanted
     from saccade.streams.learning import Place, known_labels, learn
 
-    place_of_model = check_output(out, force)
+    place_of_model = check_output(out, force, data)
     kept_in = check_checkpoint(checkpoint, resume, force, data, out)
     model = _built(getattr(saccade, LEARNERS[learner]), given)
     with opened(data, Wanted(target, header=header), kind) as source:
         bad = BadRows(source.path, skip=skip_bad)
         options = {name: value for name, value in given.items() if value is not None}
-        known = {"target": target, "learner": learner, "given": options, "skip_bad": skip_bad}
+        known = {
+            "target": target,
+            "learner": learner,
+            "given": options,
+            "skip_bad": skip_bad,
+            "header": header,
+            "as": kind,
+        }
         if kept_in is not None:
             known["data"] = digest(source.path)
         if kept_in is not None and resume and kept_in.exists():

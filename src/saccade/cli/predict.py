@@ -42,7 +42,7 @@ def predict(
     Of a Parquet file only the columns are read that the plan asks for, row group by row group. A bad row that is passed
     over is written as an empty one, so that lines stay in step with the rows of DATA.
     """
-    where = None if out is None or str(out) == "-" else check_output(out, force)
+    where = None if out is None or str(out) == "-" else check_output(out, force, data)
     found, counted, rows, features = loaded(model), _Counted(), 0, 0
     with opened(data, wanted_by(found, target, header), kind) as source:
         readings = _readings(found.model, source, skip_bad, counted)

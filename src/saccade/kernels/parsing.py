@@ -91,11 +91,16 @@ def number(buffer, start, stop):
 
 
 @inlined
+def is_blank(code):
+    return code in (SPACE, TAB, RETURN)
+
+
+@inlined
 def trimmed(buffer, start, stop):
     """Return a field without the blanks and the quotes around it."""
-    while start < stop and (buffer[start] == SPACE or buffer[start] == RETURN or buffer[start] == TAB):
+    while start < stop and is_blank(buffer[start]):
         start += 1
-    while start < stop and (buffer[stop - 1] == SPACE or buffer[stop - 1] == RETURN or buffer[stop - 1] == TAB):
+    while start < stop and is_blank(buffer[stop - 1]):
         stop -= 1
     if stop - start >= 2 and buffer[start] == QUOTE and buffer[stop - 1] == QUOTE:
         start += 1
@@ -128,9 +133,12 @@ def parse_csv(buffer, separator, places, values, bounds, found, column):
         ended = False
         while not ended:
             start = place
+            while place < size and is_blank(buffer[place]) and buffer[place] != separator:
+                place += 1
+            opens = place < size and buffer[place] == QUOTE  # elsewhere in a field, a quote is a letter like others
             quoted = False
             while place < size and buffer[place] != NEWLINE and (quoted or buffer[place] != separator):
-                quoted = quoted != (buffer[place] == QUOTE)
+                quoted = opens and quoted != (buffer[place] == QUOTE)
                 place += 1
             ended = place >= size or buffer[place] == NEWLINE
             first, last = trimmed(buffer, start, place)
@@ -154,11 +162,6 @@ def parse_csv(buffer, separator, places, values, bounds, found, column):
         row += found[line] in (FINE, EXTREME)
         line += 1
     return row
-
-
-@inlined
-def is_blank(code):
-    return code in (SPACE, TAB, RETURN)
 
 
 @inlined

@@ -131,7 +131,9 @@ def _read_on(plan: Plan, table: Columns, checkpoints: range, size: int, room: Ro
 def _read_out(plan: Plan, table: Columns, early: int, size: int, room: Room, outcome: Written) -> None:
     """Read rows that are undecided after the early checkpoints until they are decided, or to the end."""
     size = _read_on(plan, table, range(early, plan.checkpoints.size), size, room, outcome)
-    if size:
+    if size and plan.most_read < plan.n_features:  # what decides every row did not decide these: they are not finite
+        outcome[0][room.rows[:size]] = np.nan
+    elif size:
         rows, total = room.rows[:size], np.tile(plan.offset, (size, 1))
         for feature, weights in enumerate(plan.coef.T):
             total += table.column(feature)[rows, None] * weights

@@ -1,6 +1,7 @@
 """What every kind of data file is asked for and gives: batches of rows, and what was wrong with others."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -24,7 +25,7 @@ __all__ = [
 
 # A batch holds about so many bytes of numbers.
 BATCH_BYTES = 16_000_000
-_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][+-]?[0-9]+)?|-?\.[0-9]+([eE][+-]?[0-9]+)?")
+_WHOLE = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.0*)?")
 
 
 @dataclass(frozen=True)
@@ -79,11 +80,12 @@ class BadRows:
 
 def chosen_columns(path: str, columns: list[str], wanted: Wanted) -> list[str]:
     """Return the columns that are read as features, in their order."""
-    twice = sorted({name for name in columns if columns.count(name) > 1}) if len(set(columns)) < len(columns) else []
-    if twice:
-        raise DataFileError(f"{path} has several columns {twice[0]!r}. Give each a name of its own.")
+    counted = Counter(columns)
+    for name, times in counted.most_common(1):
+        if times > 1:
+            raise DataFileError(f"{path} has several columns {name!r}. Give each a name of its own.")
     for name in [*([] if wanted.target is None else [wanted.target]), *(wanted.names or [])]:
-        if name not in columns:
+        if name not in counted:
             near = get_close_matches(name, columns, n=3) or columns[:8]
             raise DataFileError(f"{path} has no column {name!r}. It has {', '.join(near)}.")
     if wanted.names is not None:
@@ -102,17 +104,13 @@ def check_width(path: str, found: int, wanted: Wanted) -> None:
 
 
 def labels_from_texts(texts: list[str]) -> NDArray[Any]:
-    """Return labels as integers or floats where all texts are such, each another, and else as texts.
+    """Return labels as integers where all texts are whole numbers, each another, and else as texts.
 
     >>> labels_from_texts(["2", "3"]), labels_from_texts(["1", "01"])
     (array([2, 3]), array(['1', '01'], dtype='<U2'))
     """
-    if all(_NUMBER.fullmatch(text) for text in texts):
-        for kind in (int, float):
-            try:
-                numbers = np.array([kind(text) for text in texts])
-            except (ValueError, OverflowError):
-                continue
-            if numbers.dtype.kind in "if" and np.isfinite(numbers).all() and np.unique(numbers).size == len(texts):
-                return numbers
+    if all(_WHOLE.fullmatch(text) for text in texts):
+        numbers = [int(text.partition(".")[0]) for text in texts]
+        if len(set(numbers)) == len(texts) and all(abs(number) < 2**63 for number in numbers):
+            return np.array(numbers)
     return np.array(texts)

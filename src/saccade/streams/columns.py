@@ -3,7 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -28,15 +28,32 @@ def _pyarrow() -> Any:
     return pyarrow
 
 
+@contextmanager
+def _named(path: str) -> Iterator[None]:
+    """Name the file where it cannot be read."""
+    try:
+        yield
+    except (_pyarrow().ArrowException, OSError) as error:
+        raise DataFileError(f"{path} cannot be read, or is no such file: {error}") from error
+
+
+def _each(path: str, records: Iterator[Any]) -> Iterator[Any]:
+    """Yield record after record."""
+    while True:
+        with _named(path):
+            record = next(records, None)
+        if record is None:
+            return
+        yield record
+
+
 class ParquetSource:
     """A Parquet file. ``row_groups`` are read column by column, each column when it is asked for."""
 
     def __init__(self, path: str, wanted: Wanted) -> None:
         self.path, self.size = path, os.path.getsize(path)
-        try:
+        with _named(path):
             self._file = _pyarrow().parquet.ParquetFile(path)
-        except _pyarrow().ArrowException as error:
-            raise DataFileError(f"{path} is no Parquet file: {error}") from error
         self._target = wanted.target
         self._features = chosen_columns(path, self._file.schema_arrow.names, wanted)
         self.names: list[str] | None = self._features
@@ -54,7 +71,7 @@ class ParquetSource:
     def batches(self, start: int, bad: BadRows) -> Iterator[Batch]:
         columns = [*self._features, *([] if self._target is None else [self._target])]
         place = 0
-        for record in self._file.iter_batches(_rows_per_batch(self.n_features), columns=columns):
+        for record in _each(self.path, self._file.iter_batches(_rows_per_batch(self.n_features), columns=columns)):
             end = place + record.num_rows
             if end > start:
                 yield _batch(self.path, record, self._features, self._target, place, bad)
@@ -84,7 +101,8 @@ class RowGroup:
     def column(self, feature: int) -> NDArray[Any]:
         if feature not in self._read:
             name = self._names[feature]
-            column = self._file.read_row_group(self._number, columns=[name], use_threads=False).column(0)
+            with _named(self.path):
+                column = self._file.read_row_group(self._number, columns=[name], use_threads=False).column(0)
             self._read[feature] = _numbers(self.path, name, column)
             self.bytes_read += self._group.column(self._places[name]).total_compressed_size
         return self._read[feature]
@@ -95,10 +113,7 @@ class ArrowSource:
 
     def __init__(self, path: str, wanted: Wanted) -> None:
         self.path, self.size = path, os.path.getsize(path)
-        try:
-            self.n_rows = self.length = sum(record.num_rows for record in self._records())
-        except _pyarrow().ArrowException as error:
-            raise DataFileError(f"{path} is no Arrow file: {error}") from error
+        self.n_rows = self.length = sum(record.num_rows for record in _each(path, self._records()))
         self._target = wanted.target
         self._features = chosen_columns(path, self._schema, wanted)
         self.names: list[str] | None = self._features
@@ -120,7 +135,7 @@ class ArrowSource:
 
     def batches(self, start: int, bad: BadRows) -> Iterator[Batch]:
         rows, place = _rows_per_batch(self.n_features), 0
-        for record in self._records():
+        for record in _each(self.path, self._records()):
             for first in range(0, record.num_rows, rows):
                 part = record.slice(first, rows)
                 if place >= start:

@@ -59,28 +59,32 @@ def known_labels(source: Source, bad: BadRows, progress: Progress) -> Labels:
         progress(batch.end - place, batch.X.shape[0])
         place = batch.end
     listed = sorted(written, key=str)
-    if all(isinstance(label, str) for label in listed):
-        classes = labels_from_texts(listed)
-    elif all(not isinstance(label, bool) and label == int(label) for label in listed):
-        classes = np.array([int(label) for label in listed])
-    else:
-        classes = np.array(listed)
+    truths = all(isinstance(label, bool) for label in listed)
+    classes = np.array(listed) if truths else labels_from_texts([_as_text(label) for label in listed])
     if classes.size < 2:
         passed = f", and {bad.count} bad rows were passed over" if bad.count else ""
         raise DataFileError(f"{source.path} has {classes.size} classes, {listed}{passed}: learning needs at least two.")
     return Labels(listed, classes)
 
 
+def _as_text(label: Any) -> str:
+    """Return a label as it would be written in a CSV file."""
+    return str(int(label)) if isinstance(label, float) and label == int(label) else str(label)
+
+
 def codes_of(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
     """Return which class each label of a file is, by its text or its number; -1 for one that is none of them."""
     by_text = {str(label): code for code, label in enumerate(classes.tolist())}
-    by_number = {float(label): code for code, label in enumerate(classes.tolist())} if classes.dtype.kind != "U" else {}
+    try:
+        by_number = {float(label): code for code, label in enumerate(classes.tolist())}
+    except ValueError:
+        by_number = {}
 
     def code(label: Any) -> int:
-        if str(label) in by_text:
-            return by_text[str(label)]
+        if _as_text(label) in by_text:
+            return by_text[_as_text(label)]
         try:
-            return by_number.get(float(label), -1)
+            return by_number.get(float(label), -1) if len(by_number) == classes.size else -1
         except ValueError:
             return -1
 

@@ -36,16 +36,22 @@ _BY_SUFFIX = {
 def open_data(path: str, wanted: Wanted, kind: str | None = None) -> Iterator[Source]:
     """Open a data file, or standard input for '-'."""
     if path != "-":
-        yield _opened(path, wanted, kind)
+        yield _with_features(_opened(path, wanted, kind))
         return
     with tempfile.TemporaryDirectory(prefix="saccade-") as folder:
         kept = os.path.join(folder, "standard input")
         with open(kept, "wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
         try:
-            yield _opened(kept, wanted, kind or "csv")
+            yield _with_features(_opened(kept, wanted, kind or "csv"))
         except DataFileError as error:
             raise DataFileError(str(error).replace(kept, "standard input")) from error
+
+
+def _with_features(source: Source) -> Source:
+    if source.n_features == 0:
+        raise DataFileError(f"{source.path} has no features.")
+    return source
 
 
 def _opened(path: str, wanted: Wanted, kind: str | None) -> Source:

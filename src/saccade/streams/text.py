@@ -1,6 +1,5 @@
 """CSV and libsvm files, in blocks of whole lines."""
 
-import csv
 import os
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
@@ -34,6 +33,9 @@ from saccade.streams.batches import BadRows, Batch, Wanted, check_width, chosen_
 __all__ = ["CsvSource", "LibsvmSource"]
 
 BLOCK = 8_000_000
+BLANKS = " \t\r"
+# What stands for a missing value where a number is expected: no header has it for a name.
+MISSING_WORDS = {"", "na", "n/a", "nan", "null", "none", "?", "-"}
 Bytes = NDArray[np.uint8]
 
 
@@ -64,7 +66,7 @@ class CsvSource:
         self.path, self.size = path, os.path.getsize(path)
         self.length = self.size
         lines, begins = _first_lines(path)
-        self._separator = max(b",;\t", key=lambda code: lines[0].count(chr(code)))
+        self._separator = max(b",;\t", key=lambda code: len(_split(lines[0], chr(code))))
         first, *others = (self._fields(line) for line in lines)
         headed = _has_names(first, others, wanted) if wanted.header is None else wanted.header
         self._start = begins[1] if headed else begins[0]
@@ -74,8 +76,9 @@ class CsvSource:
         if headed:
             self.names = chosen_columns(path, first, wanted)
             self.n_features = len(self.names)
-            self._places[[first.index(name) for name in self.names]] = np.arange(self.n_features)
-            target = None if wanted.target is None else first.index(wanted.target)
+            where = {name: field for field, name in enumerate(first)}
+            self._places[[where[name] for name in self.names]] = np.arange(self.n_features)
+            target = None if wanted.target is None else where[wanted.target]
         else:
             target = _number_of_column(path, wanted.target, len(first))
             self.n_features = len(first) - (target is not None)
@@ -102,7 +105,7 @@ class CsvSource:
             yield Batch(values[:rows][kept], None if y is None else y[kept], end, good)
 
     def _fields(self, line: str) -> list[str]:
-        return [field.strip() for field in next(csv.reader([line], delimiter=chr(self._separator)), [])]
+        return _split(line, chr(self._separator))
 
     def _read_again(
         self,
@@ -130,7 +133,8 @@ class CsvSource:
         text, labels = buffer.tobytes(), np.empty(stored.size, dtype=object)
         for row, (first, last) in enumerate(bounds.tolist()):
             try:
-                labels[row] = text[first:last].decode().replace('""', '"')
+                label = text[first:last].decode()
+                labels[row] = label.replace('""', '"') if text[first - 1 : first] == b'"' else label
             except UnicodeDecodeError:
                 found[stored[row]] = NOT_UTF8
         return labels
@@ -264,12 +268,35 @@ def _has_names(first: list[str], others: list[list[str]], wanted: Wanted) -> boo
         return True
     if wanted.target is not None and not _is_number(wanted.target):
         return True
-    texts = [j for j, field in enumerate(first) if field and not _is_number(field)]
+    texts = [j for j, field in enumerate(first) if _is_word(field)]
     if not texts:
-        return first == [str(j) for j in range(len(first))] and len(first) > 1  # as pandas numbers columns
+        return first == [str(j) for j in range(len(first))] and len(first) > 2  # as pandas numbers columns
     # Labels in words make texts in the second line, too; names stand above numbers.
     alike = [line for line in others if len(line) == len(first)]
-    return not alike or any(_is_number(alike[0][j]) or not alike[0][j] for j in texts)
+    return any(not _is_word(alike[0][j]) for j in texts) if alike else len(texts) == len(first)
+
+
+def _is_word(field: str) -> bool:
+    return field.lower() not in MISSING_WORDS and not _is_number(field)
+
+
+def _split(line: str, separator: str) -> list[str]:
+    """Return the fields of a line, as the kernel tells them apart, without the blanks and the quotes around them."""
+    fields, start = [], 0
+    while start <= len(line):
+        place = start
+        while place < len(line) and line[place] in BLANKS and line[place] != separator:
+            place += 1
+        opens, quoted = line[place : place + 1] == '"', False
+        while place < len(line) and (quoted or line[place] != separator):
+            quoted = opens and quoted != (line[place] == '"')
+            place += 1
+        field = line[start:place].strip(BLANKS)
+        if len(field) > 1 and field[0] == field[-1] == '"':
+            field = field[1:-1].replace('""', '"')
+        fields.append(field)
+        start = place + 1
+    return fields
 
 
 def _is_number(text: str) -> bool:
