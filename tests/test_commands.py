@@ -25,7 +25,7 @@ from saccade import PassiveAggressive, Pegasos, Perceptron
 from saccade.cli.fit import PARAMETERS
 from saccade.cli.main import run
 from saccade.files import models
-from saccade.streams import text
+from saccade.streams import lines
 
 COMMAND = [sys.executable, "-c", "from saccade.cli import main; main()"]
 EVERY, labels = correlated(6000, 12, seed=3, separation=3.0)
@@ -245,9 +245,9 @@ def test_a_missing_value_in_parquet_is_named_where_it_is_needed_or_passed_over(f
     assert not (folder / "out.csv").exists()
     assert run(["predict", "a.saccade", "gap.parquet", "--target", "kind", "-o", "out.csv", "--skip-bad"]) == 0
     assert "1 bad rows" in capsys.readouterr().err
-    lines = (folder / "out.csv").read_text().splitlines()
-    assert len(lines) == 1001  # the lines stay in step with the rows
-    assert [k for k, line in enumerate(lines) if line == ",,"] == [151]
+    written = (folder / "out.csv").read_text().splitlines()
+    assert len(written) == 1001  # lines stay in step with rows
+    assert [k for k, line in enumerate(written) if line == ",,"] == [151]
 
 
 def test_parameters_reach_the_learner(folder, capsys):
@@ -333,7 +333,9 @@ def written_at(path):
 @pytest.mark.slow
 def test_learning_that_is_killed_and_resumed_gives_the_same_bits(folder):
     options = ["--target", "kind", "--random-state", "0", "--max-iter", "4"]
-    script = f"from saccade.streams import text; text.BLOCK = {text.BLOCK // 100}; from saccade.cli import main; main()"
+    script = (
+        f"from saccade.streams import lines; lines.BLOCK = {lines.BLOCK // 100}; from saccade.cli import main; main()"
+    )
     command = [sys.executable, "-c", script, "fit", "train.csv", *options]
     subprocess.run([*command, "-o", "whole"], check=True, capture_output=True)
     resumed = [*command, "-o", "pieces", "--checkpoint", "state", "--checkpoint-every", "0", "--resume"]

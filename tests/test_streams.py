@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from saccade.exceptions import DataFileError
-from saccade.streams import columns, text
+from saccade.kernels.parsing import EMPTY, FINE, IGNORED, MISSING, TARGET, parse_csv
+from saccade.streams import columns, csv, lines
 from saccade.streams.batches import BadRows, Wanted, labels_from_texts
+from saccade.streams.headers import split
 from saccade.streams.learning import codes_of, known_labels
 from saccade.streams.opening import open_data
 
@@ -63,7 +65,7 @@ def dense(rows):
 @pytest.mark.parametrize("small", [False, True], ids=["one batch", "many"])
 def test_every_format_gives_the_same_rows_and_goes_on_where_a_batch_ended(kind, small, tmp_path, monkeypatch):
     if small:
-        monkeypatch.setattr(text, "BLOCK", 1500)
+        monkeypatch.setattr(lines, "BLOCK", 1500)
         monkeypatch.setattr(columns, "BATCH_BYTES", 2000)
     path = write(kind, tmp_path / f"data.{kind}")
     with open_data(path, Wanted(TARGETS.get(kind, "kind"))) as source:
@@ -144,7 +146,7 @@ BAD_LINES = {
 @pytest.mark.parametrize("line", BAD_LINES)
 @pytest.mark.parametrize("before", [0, 300])
 def test_a_bad_line_is_named_or_counted(line, before, tmp_path, monkeypatch):
-    monkeypatch.setattr(text, "BLOCK", 100)
+    monkeypatch.setattr(lines, "BLOCK", 100)
     path = tmp_path / "data.csv"
     path.write_text("a,b,kind\n" + "1,2,elm\n" * before + line + "\n\n3,4,oak\n")
     with open_data(str(path), Wanted("kind")) as source:
@@ -310,6 +312,24 @@ def test_headers_are_told_from_rows_and_columns_chosen_by_name(content, wanted, 
     np.testing.assert_array_equal(found.X, rows)
 
 
+@settings(deadline=None, max_examples=300)
+@given(st.text(alphabet='a1 ,;"\t\r', min_size=1, max_size=12), st.sampled_from(",;\t"))
+def test_a_line_is_split_by_the_kernel_as_by_python(line, separator):
+    fields = split(line, separator)
+    buffer = np.frombuffer(f"{line}\n".encode(), dtype=np.uint8)
+    for target in range(len(fields)):
+        places = np.full(len(fields), IGNORED, dtype=np.int64)
+        places[target] = TARGET
+        bounds, found, column = np.zeros((2, 2), np.int64), np.zeros(1, np.int8), np.zeros(1, np.int64)
+        parse_csv(buffer, ord(separator), places, np.empty((2, 0)), bounds, found, column)
+        first, last = bounds[0]
+        label = buffer[first:last].tobytes().decode()
+        if found[0] == FINE:
+            assert label.replace('""', '"') == fields[target].replace('""', '"')
+        else:
+            assert (found[0] == MISSING and fields[target] == "") or (found[0] == EMPTY and fields == [""])
+
+
 def test_labels_keep_their_quotes_and_every_letter(tmp_path):
     (tmp_path / "data.csv").write_text('a,k\n1,"say ""hi"""\n2, Bäume am Fluss \n3,"x,y"\n', encoding="utf-8")
     with open_data(str(tmp_path / "data.csv"), Wanted("k")) as source:
@@ -318,9 +338,9 @@ def test_labels_keep_their_quotes_and_every_letter(tmp_path):
 
 
 def test_a_last_line_without_its_end_makes_no_batch_of_its_own(tmp_path, monkeypatch):
-    monkeypatch.setattr(text, "BLOCK", 40)
-    lines = "a,b\n" + "1,2\n" * 30
-    for content in (lines, lines.rstrip()):
+    monkeypatch.setattr(lines, "BLOCK", 40)
+    whole = "a,b\n" + "1,2\n" * 30
+    for content in (whole, whole.rstrip()):
         (tmp_path / "data.csv").write_text(content)
         with open_data(str(tmp_path / "data.csv"), Wanted()) as source:
             found, _ = read(source)
@@ -338,7 +358,7 @@ def test_short_lines_take_no_room_and_bad_ones_little_time(tmp_path):
 
 
 def test_bad_values_are_counted_without_looking_at_each(tmp_path, monkeypatch):
-    monkeypatch.setattr(text.CsvSource, "_what", lambda *_: pytest.fail("a message that nobody reads was made"))
+    monkeypatch.setattr(csv.CsvSource, "_what", lambda *_: pytest.fail("a message that nobody reads was made"))
     (tmp_path / "data.csv").write_text("a,b\n" + "NA,1\n2,3\n" * 50)
     with open_data(str(tmp_path / "data.csv"), Wanted()) as source:
         (found,), bad = read(source, skip=True)

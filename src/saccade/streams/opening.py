@@ -12,7 +12,8 @@ from saccade.exceptions import DataFileError
 from saccade.streams import FORMATS
 from saccade.streams.batches import Source, Wanted
 from saccade.streams.columns import ArrowSource, NumpySource, ParquetSource
-from saccade.streams.text import CsvSource, LibsvmSource
+from saccade.streams.csv import CsvSource
+from saccade.streams.libsvm import LibsvmSource
 
 __all__ = ["open_data"]
 
