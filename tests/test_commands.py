@@ -469,6 +469,19 @@ def test_what_a_certified_model_costs_is_kept_when_it_is_certified_anew(folder, 
     assert list(again.feature_names_in_) == NAMES
 
 
+def test_parameters_are_whole_for_machines_and_short_for_people(folder, capsys):
+    model = LogisticRegression().fit(FRAME[:3000], labels[:3000])
+    costs, boundary = list(range(1, 13)), saccade.Conditional(focus=0.25)
+    attentive = saccade.attend(model, FRAME[:5000], delta=0.2, costs=costs, boundary=boundary, random_state=0)
+    saccade.save(attentive, "a.saccade")
+    said = json.loads(saccade_prints(capsys, "inspect", "a.saccade", "--json"))["parameters"]
+    assert said["costs"] == {"list": costs}
+    assert said["boundary"] == {"boundary": "Conditional", "parameters": {"focus": 0.25, "ridge": 0.01}}
+    shown = saccade_prints(capsys, "inspect", "a.saccade")
+    assert "[1, 2, 3, 4, 5, 6, ...]" in shown
+    assert "Conditional(focus=0.25)" in shown
+
+
 def test_a_model_of_indices_from_zero_reads_files_without_a_zero(folder, capsys):
     rows = np.where(np.random.default_rng(0).random((5000, 12)) < 0.5, EVERY[:5000], 0)
     dump_svmlight_file(rows, labels[:5000], "train.svm", zero_based=True)

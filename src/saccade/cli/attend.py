@@ -1,5 +1,6 @@
 """``saccade attend`` and ``saccade inspect``: certify a saved model, and say what it is."""
 
+import reprlib
 import sys
 from pathlib import Path
 from typing import Any
@@ -129,6 +130,8 @@ def _sample(source: Any, bad: Any, random: Any) -> Any:
 @click.option("--json", "as_json", is_flag=True, help="Print for machines.")
 def inspect_model(model: Path, html: Path | None, force: bool, as_json: bool) -> None:
     """Print the class, the parameters, the order and the certificate of MODEL."""
+    from saccade.files.parameters import encode
+
     page = None if html is None else check_output(html, force)
     found = loaded(model).model
     if page is not None:
@@ -139,10 +142,7 @@ def inspect_model(model: Path, html: Path | None, force: bool, as_json: bool) ->
         "class": type(found).__name__,
         "classes": found.classes_.tolist(),
         "features": found.n_features_in_,
-        "parameters": {
-            name: value if isinstance(value, int | float | str | None) else repr(value)
-            for name, value in parameters.items()
-        },
+        "parameters": {name: (encode if as_json else _shortened)(name, value) for name, value in parameters.items()},
     }
     if hasattr(found, "certificate_"):
         record["certificate"] = str(found.certificate_)
@@ -155,6 +155,11 @@ def inspect_model(model: Path, html: Path | None, force: bool, as_json: bool) ->
     else:
         print_record({name: value for name, value in record.items() if name != "order"}, as_json)
         print(found.plan_.describe(names))
+
+
+def _shortened(name: str, value: Any) -> Any:
+    """Return a parameter as a person reads it: of the costs of a thousand features, the first few."""
+    return reprlib.repr(value) if isinstance(value, list | dict) else value
 
 
 def _write_page(path: Path, model: Any, name: str) -> None:

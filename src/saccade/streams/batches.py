@@ -86,8 +86,9 @@ def chosen_columns(path: str, columns: list[str], wanted: Wanted) -> list[str]:
             raise DataFileError(f"{path} has several columns {name!r}. Give each a name of its own.")
     for name in [*([] if wanted.target is None else [wanted.target]), *(wanted.names or [])]:
         if name not in counted:
-            near = get_close_matches(name, columns, n=3) or columns[:8]
-            raise DataFileError(f"{path} has no column {name!r}. It has {', '.join(near)}.")
+            near = get_close_matches(name, columns, n=3)
+            hint = f"Did you mean {', '.join(near)}?" if near else f"It has {', '.join(columns[:8])}."
+            raise DataFileError(f"{path} has no column {name!r}. {hint}")
     if wanted.names is not None:
         return list(wanted.names)
     found = [name for name in columns if name != wanted.target]
