@@ -1,14 +1,14 @@
 # What a person does here. Every target makes .venv by itself if it is missing.
 PYTHON ?= python3
 BIN = .venv/bin
-# The cache of a compiled kernel does not see edits in the files that it imports, so the tests begin with a fresh one.
-TEST_CACHE = $(CURDIR)/.cache/numba-tests
+# The cache of a compiled kernel does not see edits in the files that it imports, so each state of them has its own.
+TEST_CACHE = $(CURDIR)/.cache/numba-tests/$(shell cat src/saccade/kernels/*.py | cksum | cut -d ' ' -f 1)
 
 .DEFAULT_GOAL := help
 .PHONY: help reproduce test lint format bench bench-files clean
 
 help: ## Show this list
-	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
+	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
 
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -19,7 +19,6 @@ reproduce: .venv/installed ## Run the paper's experiments on MNIST: a table here
 	@$(BIN)/saccade reproduce --out saccade.html
 
 test: .venv/installed ## Run all tests, on all cores
-	@rm -rf "$(TEST_CACHE)"
 	NUMBA_CACHE_DIR="$(TEST_CACHE)" $(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: .venv/installed ## Check style, types and the import graph
