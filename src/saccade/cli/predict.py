@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from saccade.plan import Reading
     from saccade.streams.batches import Batch
 
+FIELDS = ("label", "margin", "n_read")
+
 
 @click.command(short_help="Predict the rows of a file.")
 @click.argument("model", type=click.Path(path_type=Path))
@@ -61,9 +63,6 @@ def predict(
         share = f"{read:,} of {source.size:,} bytes were read"
     skipped = f"; {counted.bad} bad rows were passed over" if counted.bad else ""
     print(f"{rows:,} rows, {features / max(rows, 1):.1f} features per row; {share}{skipped}", file=sys.stderr)
-
-
-FIELDS = ("label", "margin", "n_read")
 
 
 @contextmanager
