@@ -15,6 +15,8 @@ from saccade.streams.batches import BATCH_BYTES, BadRows, Batch, Wanted, check_w
 __all__ = ["ArrowSource", "NumpySource", "ParquetSource", "RowGroup"]
 
 LABELS = (str, bool, int, float)
+# So many bytes of each column of a Parquet file are read at once; by itself pyarrow takes in the whole file beforehand.
+BUFFER = 2**13
 
 
 def _pyarrow() -> Any:
@@ -70,12 +72,18 @@ class ParquetSource:
 
     def batches(self, start: int, bad: BadRows) -> Iterator[Batch]:
         columns = [*self._features, *([] if self._target is None else [self._target])]
-        place = 0
-        for record in _each(self.path, self._file.iter_batches(_rows_per_batch(self.n_features), columns=columns)):
-            end = place + record.num_rows
-            if end > start:
-                yield _batch(self.path, record, self._features, self._target, place, bad)
-            place = end
+        rows = _rows_per_batch(self.n_features)
+        with _named(self.path):
+            file = _pyarrow().parquet.ParquetFile(self.path, pre_buffer=False, buffer_size=BUFFER)
+        for groups, place, end in _runs(file.metadata, rows):
+            if end <= start:
+                continue
+            records = file.iter_batches(rows, row_groups=groups, columns=columns, use_threads=False)
+            for record in _each(self.path, records):
+                if place >= start:
+                    yield _batch(self.path, record, self._features, self._target, place, bad)
+                place += record.num_rows
+            _pyarrow().default_memory_pool().release_unused()
 
     def row_groups(self) -> Iterator["RowGroup"]:
         """Return the row groups as tables of the features."""
@@ -84,6 +92,18 @@ class ParquetSource:
             group = RowGroup(self._file, number, self._features, self.path, first)
             yield group
             first += group.shape[0]
+
+
+def _runs(metadata: Any, rows: int) -> Iterator[tuple[list[int], int, int]]:
+    """Yield row groups, small ones together until they have enough rows, and where they begin and end."""
+    groups: list[int] = []
+    place = end = 0
+    for number in range(metadata.num_row_groups):
+        groups.append(number)
+        end += metadata.row_group(number).num_rows
+        if end - place >= rows or number == metadata.num_row_groups - 1:
+            yield groups, place, end
+            groups, place = [], end
 
 
 class RowGroup:
@@ -226,4 +246,6 @@ def _finite(X: NDArray[Any], y: NDArray[Any] | None, first: int, end: int, bad: 
         return f"row {first + row + 1}", "the target is missing" if whole[row] else "a value is missing or not finite"
 
     bad.found(wrong.size, what)
-    return Batch(X[good], None if y is None else y[good], end, good)
+    if wrong.size:
+        X, y = X[good], None if y is None else y[good]
+    return Batch(X, y, end, good)
