@@ -23,11 +23,11 @@ from sklearn.svm import LinearSVC
 
 import saccade
 from saccade import AttentiveClassifier
+from saccade.data.batches import BadRows, Wanted
+from saccade.data.columns import ParquetSource
+from saccade.data.libsvm import LibsvmSource
+from saccade.data.reading import read_by_columns
 from saccade.datasets import load_mnist
-from saccade.streams.batches import BadRows, Wanted
-from saccade.streams.columns import ParquetSource
-from saccade.streams.libsvm import LibsvmSource
-from saccade.streams.reading import read_by_columns
 
 CALIBRATIONS = 11
 ROWS, GROUP, NAMES = 1_000_000, 100_000, [f"p{j}" for j in range(784)]
@@ -174,7 +174,7 @@ def memory(folder):
 def kills(folder, count=50):
     X, y, _, _ = load_mnist((2, 3))
     pd.DataFrame(X[:3000], columns=NAMES).assign(label=y[:3000]).to_csv(folder / "some.csv", index=False)
-    script = "from saccade.streams import lines; lines.BLOCK = 100_000; from saccade.cli import main; main()"
+    script = "from saccade.data import lines; lines.BLOCK = 100_000; from saccade.cli import main; main()"
     command = [sys.executable, "-c", script, "fit", "some.csv", "--target", "label", "--random-state", "0"]
     command += ["--max-iter", "100"]
     subprocess.run([*command, "-o", "whole"], cwd=folder, check=True, capture_output=True)

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from saccade.experiments.attention import watch
-from saccade.report.attention import picture
+from saccade.study.experiments.attention import watch
+from saccade.study.report.attention import picture
 
 svg = picture(watch((2, 3), seed=0)).replace("currentColor", "#1d2329")
 svg = svg.replace("<svg ", '<svg style="background: white" ', 1)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from saccade.experiments.reproduction import Size, run_all
+from saccade.study.experiments.reproduction import Size, run_all
 
 TINY = Size(permutations=1, walks=100, lengths=(64, 256, 1024), longest=13)
 

@@ -8,10 +8,10 @@ from test_conditional import least_squares
 
 from data import correlated
 from saccade import Conditional, attend
-from saccade.absence import plan_without
-from saccade.conditional import emphasis
-from saccade.plan import decided
-from saccade.readers.dispatch import read_plan
+from saccade.planning.absence import plan_without
+from saccade.planning.regression import emphasis
+from saccade.reading.plan import decided
+from saccade.reading.reader import read_plan
 
 # Forty features that share three hidden factors: each can be told from the others.
 EVERY, labels = correlated(30_000, 40, seed=2, factors=3, separation=2.0)

@@ -20,7 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from data import correlated
 from saccade import AttentiveClassifier, Budget, Conditional, CurvedSTST, Full, Pegasos, attend
-from saccade.report.plans import plot_plan
+from saccade.study.report.plans import plot_plan
 
 EVERY_X, every_y = correlated(11_000, 60, seed=0, separation=4.0)
 X, y, FRESH = EVERY_X[:6000], every_y[:6000], EVERY_X[6000:]

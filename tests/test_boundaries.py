@@ -12,8 +12,8 @@ from sklearn.model_selection import GridSearchCV
 
 from data import correlated
 from saccade import Budget, ConstantSTST, CurvedSTST, Full, Pegasos
-from saccade.boundaries import as_boundary
 from saccade.kernels.state import REST_SQUARED_WEIGHTS
+from saccade.planning.boundaries import as_boundary
 
 levels = st.floats(1e-6, 0.999)
 thetas = st.floats(0, 10)

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from saccade.calibration import Certificate, certify, rows_needed, upper_bound
+from saccade.promises.certificate import Certificate
+from saccade.promises.learn_then_test import certify, rows_needed, upper_bound
 
 levels = st.floats(0.001, 0.5)
 confidences = st.floats(0.5, 0.999)

@@ -15,8 +15,8 @@ from conftest import TINY
 
 from saccade import __version__
 from saccade.cli.main import run
-from saccade.experiments import reproduction
-from saccade.report import records
+from saccade.study.experiments import reproduction
+from saccade.study.report import records
 
 COMMAND = [sys.executable, "-c", "from saccade.cli import main; main()"]
 

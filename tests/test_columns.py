@@ -10,9 +10,9 @@ from sklearn.linear_model import LogisticRegression
 
 from data import correlated, problem
 from saccade import Conditional, attend
-from saccade.columns import _by_importance
-from saccade.conditional import regress
-from saccade.prices import price_list
+from saccade.planning.fewest_columns import _by_importance
+from saccade.planning.prices import price_list
+from saccade.planning.regression import regress
 
 EVERY_X, every_y = correlated(16_000, 60, seed=3, separation=4.0)
 X, FRESH = EVERY_X[:6000], EVERY_X[6000:]

@@ -24,8 +24,8 @@ from data import correlated
 from saccade import PassiveAggressive, Pegasos, Perceptron
 from saccade.cli.fit import PARAMETERS
 from saccade.cli.main import run
+from saccade.data import lines
 from saccade.files import models
-from saccade.streams import lines
 
 COMMAND = [sys.executable, "-c", "from saccade.cli import main; main()"]
 EVERY, labels = correlated(6000, 12, seed=3, separation=3.0)
@@ -333,9 +333,7 @@ def written_at(path):
 @pytest.mark.slow
 def test_learning_that_is_killed_and_resumed_gives_the_same_bits(folder):
     options = ["--target", "kind", "--random-state", "0", "--max-iter", "4"]
-    script = (
-        f"from saccade.streams import lines; lines.BLOCK = {lines.BLOCK // 100}; from saccade.cli import main; main()"
-    )
+    script = f"from saccade.data import lines; lines.BLOCK = {lines.BLOCK // 100}; from saccade.cli import main; main()"
     command = [sys.executable, "-c", script, "fit", "train.csv", *options]
     subprocess.run([*command, "-o", "whole"], check=True, capture_output=True)
     resumed = [*command, "-o", "pieces", "--checkpoint", "state", "--checkpoint-every", "0", "--resume"]

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from reference import least_squares
 
 from data import problem
-from saccade.conditional import emphasis, regress
-from saccade.prices import price_list
+from saccade.planning.prices import price_list
+from saccade.planning.regression import emphasis, regress
 
 
 def regress_one(X, coef, *more, **options):

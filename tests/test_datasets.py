@@ -13,7 +13,7 @@ from urllib.error import URLError
 import numpy as np
 import pytest
 
-from saccade import datasets
+from saccade.data import mnist
 from saccade.datasets import load_mnist
 
 ARCHIVE = Path(__file__).resolve().parents[1] / "data" / "mnist.xz"
@@ -40,7 +40,7 @@ def ten() -> Arrays:
 @pytest.fixture
 def cached(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Where a fetch writes, for a package that is installed outside a checkout and has no data yet."""
-    monkeypatch.setattr(datasets, "__file__", str(tmp_path / "lib" / "site-packages" / "saccade" / "datasets.py"))
+    monkeypatch.setattr(mnist, "__file__", str(tmp_path / "lib" / "site-packages" / "saccade" / "data" / "mnist.py"))
     monkeypatch.delenv("SACCADE_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path / "cache" / "saccade" / "mnist.xz"
@@ -171,17 +171,17 @@ def test_a_damaged_archive_is_refused_by_name(
 def test_a_sound_archive_of_other_images_is_refused(
     ten: Arrays, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    few = datasets._Mnist(*(array[:100].astype(np.uint8) for array in ten))
-    datasets._pack(tmp_path / "mnist.xz", few)
+    few = mnist._Mnist(*(array[:100].astype(np.uint8) for array in ten))
+    mnist._pack(tmp_path / "mnist.xz", few)
     monkeypatch.setenv("SACCADE_DATA", str(tmp_path))
-    with pytest.raises(ValueError, match=f"sha256 of the content is .*, expected {datasets._CONTENT_SHA256}"):
+    with pytest.raises(ValueError, match=f"sha256 of the content is .*, expected {mnist._CONTENT_SHA256}"):
         load_mnist()
 
 
 def test_found_nowhere_it_is_fetched_once(ten: Arrays, cached: Path, openml: Any) -> None:
     calls = openml(lambda: as_openml(ten))
     first = load_mnist(None)
-    datasets._read.cache_clear()  # as a new process would start
+    mnist._read.cache_clear()  # as a new process would start
     second = load_mnist(None)
     assert [(call["name"], call["version"]) for call in calls] == [("mnist_784", 1)]
     assert files_below(cached.parents[1]) == [cached]

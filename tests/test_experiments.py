@@ -10,12 +10,12 @@ import pytest
 from conftest import TINY
 
 from saccade import ConstantSTST, Pegasos
-from saccade.experiments import claims, curves, errata, findings, stopped_prediction, walks
-from saccade.experiments.comparison import PAPER
-from saccade.experiments.digits import PAPER_PAIRS, derived_seed, load_pair, score
-from saccade.experiments.reproduction import run_all, tasks
-from saccade.experiments.summaries import Summary, pick, summarise
-from saccade.report import records, text
+from saccade.study.experiments import claims, curves, errata, findings, stopped_prediction, walks
+from saccade.study.experiments.comparison import PAPER
+from saccade.study.experiments.digits import PAPER_PAIRS, derived_seed, load_pair, score
+from saccade.study.experiments.reproduction import run_all, tasks
+from saccade.study.experiments.summaries import Summary, pick, summarise
+from saccade.study.report import records, text
 
 
 def test_the_number_of_jobs_changes_nothing(found):

@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 from data import correlated
 from saccade import CurvedSTST, Full, PassiveAggressive, Pegasos, Perceptron, version
 from saccade.exceptions import OtherVersionWarning
-from saccade.inputs import encode_labels
+from saccade.reading.inputs import encode_labels
 
 NAMES = [f"feature {j}" for j in range(20)]
 TABLES = {

@@ -13,9 +13,9 @@ from sklearn.linear_model import LogisticRegression
 
 from data import correlated
 from saccade import attend
-from saccade.absence import plan_without
-from saccade.plan import decided
-from saccade.readers.dispatch import read_plan
+from saccade.planning.absence import plan_without
+from saccade.reading.plan import decided
+from saccade.reading.reader import read_plan
 
 N = 12
 NAMES = [f"f{j}" for j in range(N)]

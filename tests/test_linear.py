@@ -20,7 +20,7 @@ from sklearn.preprocessing import (
 from sklearn.svm import LinearSVC
 
 from saccade import Pegasos
-from saccade.linear import linear_model
+from saccade.models.linear import linear_model
 
 X, y = make_classification(300, 8, n_informative=6, n_classes=3, random_state=0)
 X = X * np.arange(1, 9) + 3

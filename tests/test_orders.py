@@ -10,7 +10,7 @@ from reference import order_by_magnitude
 from saccade import Pegasos
 from saccade.kernels.reordering import shuffle, sort_by_magnitude
 from saccade.kernels.state import BUCKETS
-from saccade.orders import reading_order
+from saccade.planning.orders import reading_order
 
 FLOATS = st.floats(-1e6, 1e6, width=32, allow_subnormal=False)
 weights = arrays(np.float64, st.integers(1, 40), elements=st.floats(-100, 100, width=32))

@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
-from saccade.experiments import claims, findings
-from saccade.report import page
+from saccade.study.experiments import claims, findings
+from saccade.study.report import page
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 

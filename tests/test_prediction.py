@@ -9,7 +9,7 @@ from reference import read_row
 
 from data import correlated
 from saccade import Budget, ConstantSTST, CurvedSTST, Full, PassiveAggressive, Pegasos, Perceptron
-from saccade.plan import checkpoints
+from saccade.planning.stst import checkpoints
 
 ORDERS = ["natural", "permuted", "sampled", "sampled-printed", "sorted"]
 

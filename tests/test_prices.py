@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saccade.prices import price_list
+from saccade.planning.prices import price_list
 
 NAMES = ["age", "glucose", "iron", "weight"]
 

@@ -6,7 +6,7 @@ import pytest
 from test_inquiry import ROWS_OF_TWO, TWO
 
 from saccade import progress
-from saccade.progress import Progress
+from saccade.reading.progress import Progress
 
 
 class Terminal(io.StringIO):

@@ -10,10 +10,11 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saccade.plan import Plan, plan_of_sums
-from saccade.readers import arrays, dispatch, tables
-from saccade.readers.dispatch import read_plan
-from saccade.readers.tables import as_table
+from saccade.planning.stst import plan_of_sums
+from saccade.reading import arrays, reader, tables
+from saccade.reading.plan import Plan
+from saccade.reading.reader import read_plan
+from saccade.reading.tables import as_table
 
 N = 12
 
@@ -87,7 +88,7 @@ def test_blocks_and_threads_change_nothing(storage, anew, scores, monkeypatch):
     monkeypatch.setattr(arrays, "BLOCK", 7)
     monkeypatch.setattr(tables, "BLOCK", 11)
     monkeypatch.setattr(tables, "MOST_FIRST_FEATURES", 4)
-    monkeypatch.setattr(dispatch, "FEWEST_ROWS", 2)
+    monkeypatch.setattr(reader, "FEWEST_ROWS", 2)
     parts = read_plan(plan, stored(storage, X), 3)
     for one, other in zip(whole, parts, strict=True):
         np.testing.assert_array_equal(one, other)

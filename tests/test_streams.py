@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
+from saccade.data import columns, csv, lines
+from saccade.data.batches import BadRows, Wanted, labels_from_texts
+from saccade.data.headers import split
+from saccade.data.learning import codes_of, known_labels
+from saccade.data.opening import open_data
 from saccade.exceptions import DataFileError
 from saccade.kernels.parsing import EMPTY, FINE, IGNORED, MISSING, TARGET, parse_csv
-from saccade.streams import columns, csv, lines
-from saccade.streams.batches import BadRows, Wanted, labels_from_texts
-from saccade.streams.headers import split
-from saccade.streams.learning import codes_of, known_labels
-from saccade.streams.opening import open_data
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(500, 7)).astype(np.float32)

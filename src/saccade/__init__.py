@@ -8,20 +8,20 @@ from saccade.version import __version__
 if TYPE_CHECKING:
     from saccade import datasets, simulate
     from saccade.attentive import AttentiveClassifier, attend
-    from saccade.boundaries import Budget, Conditional, ConstantSTST, CurvedSTST, Full
     from saccade.files.models import load, save
     from saccade.learners.passive_aggressive import PassiveAggressive
     from saccade.learners.pegasos import Pegasos
     from saccade.learners.perceptron import Perceptron
+    from saccade.planning.boundaries import Budget, Conditional, ConstantSTST, CurvedSTST, Full
 
 # Where each public name lives. It is imported when it is first used: scikit-learn and numba take a second to import.
 _HOMES = {
     "AttentiveClassifier": "saccade.attentive",
-    "Budget": "saccade.boundaries",
-    "Conditional": "saccade.boundaries",
-    "ConstantSTST": "saccade.boundaries",
-    "CurvedSTST": "saccade.boundaries",
-    "Full": "saccade.boundaries",
+    "Budget": "saccade.planning.boundaries",
+    "Conditional": "saccade.planning.boundaries",
+    "ConstantSTST": "saccade.planning.boundaries",
+    "CurvedSTST": "saccade.planning.boundaries",
+    "Full": "saccade.planning.boundaries",
     "PassiveAggressive": "saccade.learners.passive_aggressive",
     "Pegasos": "saccade.learners.pegasos",
     "Perceptron": "saccade.learners.perceptron",

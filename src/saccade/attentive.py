@@ -23,22 +23,23 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from saccade.absence import Population
-from saccade.boundaries import Boundary, Conditional, as_boundary
-from saccade.calibration import Certificate, rows_needed
-from saccade.certifying import affordable, allowed_share, boldest, spare_features, unstopped
-from saccade.families import Family, Scores
-from saccade.inputs import as_read_only, check_rows, is_plain, raise_not_finite
-from saccade.inquiry import Inquiry, Questions, resume
-from saccade.lazily import Fetch, LazyReading, read_lazily, read_lazily_async
+from saccade.asking.inquiry import Inquiry, Questions, resume
+from saccade.asking.lazily import Fetch, LazyReading, read_lazily, read_lazily_async
 from saccade.learners.pegasos import Pegasos
-from saccade.linear import LinearModel, linear_model
-from saccade.orders import CODES
-from saccade.plan import Plan, Reading, decided
-from saccade.planning import plan_columns, plan_family
-from saccade.prices import Feature, Prices, price_list
-from saccade.readers.dispatch import read_plan
-from saccade.readers.tables import as_table
+from saccade.models.linear import LinearModel, linear_model
+from saccade.planning.absence import Population
+from saccade.planning.boundaries import Boundary, Conditional, as_boundary
+from saccade.planning.choosing import affordable, allowed_share, boldest, spare_features, unstopped
+from saccade.planning.families import Family, Scores
+from saccade.planning.orders import CODES
+from saccade.planning.planners import plan_columns, plan_family
+from saccade.planning.prices import Feature, Prices, price_list
+from saccade.promises.certificate import Certificate
+from saccade.promises.learn_then_test import rows_needed
+from saccade.reading.inputs import as_read_only, check_rows, is_plain, raise_not_finite
+from saccade.reading.plan import Plan, Reading, decided
+from saccade.reading.reader import read_plan
+from saccade.reading.tables import as_table
 
 __all__ = ["AttentiveClassifier", "attend"]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from saccade.asking.inquiry import Inquiry
     from saccade.attentive import AttentiveClassifier
-    from saccade.inquiry import Inquiry
 
 CANNOT_BE_HAD = "?"
 

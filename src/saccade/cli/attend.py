@@ -62,8 +62,8 @@ def attend(
     from sklearn.frozen import FrozenEstimator
 
     from saccade import AttentiveClassifier
+    from saccade.data.batches import BadRows
     from saccade.files.models import save_with
-    from saccade.streams.batches import BadRows
 
     target_file = check_output(out, force, data)
     found = loaded(model, or_skops=True)
@@ -167,7 +167,7 @@ def _write_page(path: Path, model: Any, name: str) -> None:
     if not hasattr(model, "certificate_"):
         raise click.UsageError("--html draws a certified plan: make one with saccade attend.")
     try:
-        from saccade.report.plans import plot_thresholds
+        from saccade.study.report.plans import plot_thresholds
     except ModuleNotFoundError as missing:
         raise click.UsageError(
             f"{missing.name} is missing. Install it with: pip install 'saccade[report]'"

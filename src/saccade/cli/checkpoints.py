@@ -10,7 +10,7 @@ import click
 from saccade.cli.data import check_output
 
 if TYPE_CHECKING:
-    from saccade.streams.learning import Labels, Place
+    from saccade.data.learning import Labels, Place
 
 __all__ = ["Run", "check_checkpoint", "digest", "keep_run", "resumed"]
 
@@ -31,13 +31,13 @@ class Run:
     def labels(self) -> "Labels":
         import numpy as np
 
-        from saccade.streams.learning import Labels
+        from saccade.data.learning import Labels
 
         return Labels(self.written, np.array(self.classes))
 
     @property
     def place(self) -> "Place":
-        from saccade.streams.learning import Place
+        from saccade.data.learning import Place
 
         return Place(self.turn, self.batch, self.start)
 

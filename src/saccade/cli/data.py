@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from saccade.streams import FORMATS
+from saccade.data import FORMATS
 
 if TYPE_CHECKING:
-    from saccade.streams.batches import Source, Wanted
+    from saccade.data.batches import Source, Wanted
 
 __all__ = ["Loaded", "check_output", "data_options", "loaded", "opened", "print_record", "wanted_by"]
 
@@ -108,7 +108,7 @@ def names_of(model: Any) -> list[str] | None:
 
 def wanted_by(found: Loaded, target: str | None, header: bool | None) -> "Wanted":
     """Return what a model reads of a data file: its features by name, where it knows names."""
-    from saccade.streams.batches import Wanted
+    from saccade.data.batches import Wanted
 
     width = getattr(found.model, "n_features_in_", None)
     return Wanted(target, names_of(found.model), width, header, found.zero_based)
@@ -117,7 +117,7 @@ def wanted_by(found: Loaded, target: str | None, header: bool | None) -> "Wanted
 @contextmanager
 def opened(data: str, wanted: "Wanted", kind: str | None) -> Iterator["Source"]:
     """Open a data file; what is wrong with it, or with its rows, is one line."""
-    from saccade.streams.opening import open_data
+    from saccade.data.opening import open_data
 
     try:
         with open_data(data, wanted, kind) as source:

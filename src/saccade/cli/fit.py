@@ -80,9 +80,9 @@ def fit(
     import numpy as np
 
     import saccade
+    from saccade.data.batches import BadRows, Wanted
+    from saccade.data.learning import Place, known_labels, learn
     from saccade.files.models import save_with
-    from saccade.streams.batches import BadRows, Wanted
-    from saccade.streams.learning import Place, known_labels, learn
 
     place_of_model = check_output(out, force, data)
     kept_in = check_checkpoint(checkpoint, resume, force, data, out)
@@ -158,7 +158,7 @@ def _built(kind: Any, given: dict[str, Any]) -> Any:
 
 def _class_weight(text: str) -> dict[Any, float]:
     """Return weights by label, and take labels for numbers where those of a file would be."""
-    from saccade.streams.batches import labels_from_texts
+    from saccade.data.batches import labels_from_texts
 
     try:
         weights = json.loads(text)

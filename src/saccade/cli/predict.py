@@ -15,8 +15,8 @@ import click
 from saccade.cli.data import bar, check_output, data_options, loaded, opened, print_record, wanted_by
 
 if TYPE_CHECKING:
-    from saccade.plan import Reading
-    from saccade.streams.batches import Batch
+    from saccade.data.batches import Batch
+    from saccade.reading.plan import Reading
 
 FIELDS = ("label", "margin", "n_read")
 
@@ -98,8 +98,8 @@ def evaluate(
     """Print accuracy, disagreement with the full read, features per row, and the certificate beside them."""
     import numpy as np
 
-    from saccade.plan import decided
-    from saccade.streams.learning import codes_of
+    from saccade.data.learning import codes_of
+    from saccade.reading.plan import decided
 
     found, counted = loaded(model), _Counted()
     rows = right = apart = features = 0
@@ -143,9 +143,9 @@ def _readings(
 ) -> Iterator[tuple["Reading", "Batch"]]:
     """Yield readings, and the batches they are of; of Parquet, where no whole rows are needed, by its columns."""
     from saccade import AttentiveClassifier
-    from saccade.streams.batches import BadRows, Batch
-    from saccade.streams.columns import ParquetSource
-    from saccade.streams.reading import read_by_columns
+    from saccade.data.batches import BadRows, Batch
+    from saccade.data.columns import ParquetSource
+    from saccade.data.reading import read_by_columns
 
     vars(model).pop("feature_names_in_", None)  # the columns come in the model's own order
     bad, place = BadRows(source.path, skip=skip_bad), 0
@@ -169,6 +169,6 @@ def _nothing(model: Any) -> "Reading":
     """Return the reading of no rows."""
     import numpy as np
 
-    from saccade.plan import Reading
+    from saccade.reading.plan import Reading
 
     return Reading(model.classes_[:0], np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool))

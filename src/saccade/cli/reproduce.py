@@ -28,14 +28,12 @@ def reproduce(out: Path, quick: bool, seed: int, permutations: int | None, jobs:
     except OSError as error:
         raise click.UsageError(f"--out {target} cannot be written: {error.strerror or error}.") from error
     try:
-        import jinja2  # noqa: F401
-        import matplotlib  # noqa: F401
+        from saccade.study.report import page, records, text
     except ModuleNotFoundError as missing:
         raise click.UsageError(
             f"{missing.name} is missing. Install it with: pip install 'saccade[report]'"
         ) from missing
-    from saccade.experiments.reproduction import QUICK, Size, run_all, tasks
-    from saccade.report import page, records, text
+    from saccade.study.experiments.reproduction import QUICK, Size, run_all, tasks
 
     size = QUICK if quick else Size()
     if permutations is not None:

@@ -7,16 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
-from saccade.absence import Population
 from saccade.attentive import AttentiveClassifier
-from saccade.calibration import Certificate
-from saccade.conditional import Regression
 from saccade.exceptions import ModelFileError
 from saccade.files.archive import Archive
 from saccade.files.parameters import decode, decode_labels, encode, encode_labels
-from saccade.linear import LoadedLinear, linear_model
-from saccade.plan import Plan
-from saccade.prices import Prices
+from saccade.models.linear import LoadedLinear, linear_model
+from saccade.planning.absence import Population
+from saccade.planning.prices import Prices
+from saccade.planning.regression import Regression
+from saccade.promises.certificate import Certificate
+from saccade.reading.plan import Plan
 
 __all__ = ["attentive_from", "attentive_parts"]
 

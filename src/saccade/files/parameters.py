@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.boundaries import Budget, Conditional, ConstantSTST, CurvedSTST, Full
 from saccade.exceptions import ModelFileError
+from saccade.planning.boundaries import Budget, Conditional, ConstantSTST, CurvedSTST, Full
 
 __all__ = ["decode", "decode_labels", "encode", "encode_labels"]
 

@@ -22,16 +22,16 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from saccade.boundaries import Budget, as_boundary
 from saccade.exceptions import LevelNotHeldWarning, OtherVersionWarning
-from saccade.inputs import Rows, as_read_only, check_rows, encode_labels, raise_not_finite
 from saccade.kernels.reordering import shuffle
 from saccade.kernels.state import STEP
 from saccade.learners.online import OnlineLearner, UpdateRule, new_learner
 from saccade.learners.record import TrainingRecord
-from saccade.orders import CODES
-from saccade.plan import Plan, Reading
-from saccade.readers.dispatch import read_plan
+from saccade.planning.boundaries import Budget, as_boundary
+from saccade.planning.orders import CODES
+from saccade.reading.inputs import Rows, as_read_only, check_rows, encode_labels, raise_not_finite
+from saccade.reading.plan import Plan, Reading
+from saccade.reading.reader import read_plan
 from saccade.version import __version__
 
 __all__ = ["AttentiveLearner"]

@@ -7,16 +7,17 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from saccade.boundaries import Boundary
-from saccade.inputs import Rows
 from saccade.kernels import state as codes
 from saccade.kernels.audit import FIRST_MULTIPLIER, FIRST_SHARE, FIRST_WIDTH
 from saccade.kernels.reordering import reorder
 from saccade.kernels.state import Law, Settings, State
 from saccade.kernels.thresholds import FEWEST_EXAMPLES
 from saccade.kernels.training import train_dense, train_sparse
-from saccade.orders import CODES
-from saccade.plan import Moments, Plan, checkpoints, plan_prediction
+from saccade.planning.boundaries import Boundary
+from saccade.planning.orders import CODES
+from saccade.planning.stst import Moments, checkpoints, plan_prediction
+from saccade.reading.inputs import Rows
+from saccade.reading.plan import Plan
 
 __all__ = ["OnlineLearner", "UpdateRule", "new_learner"]
 

@@ -5,10 +5,10 @@ from typing import Any, ClassVar, Literal
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from saccade.boundaries import Boundary
 from saccade.kernels.state import PA1, PA2
 from saccade.learners.classifier import AttentiveLearner
 from saccade.learners.online import UpdateRule
+from saccade.planning.boundaries import Boundary
 
 __all__ = ["PassiveAggressive"]
 

@@ -2,10 +2,10 @@
 
 from typing import Any, Literal
 
-from saccade.boundaries import Boundary
 from saccade.kernels.state import PERCEPTRON
 from saccade.learners.classifier import AttentiveLearner
 from saccade.learners.online import UpdateRule
+from saccade.planning.boundaries import Boundary
 
 __all__ = ["Perceptron"]
 

@@ -1,0 +1,251 @@
+"""Parquet and Arrow files by their columns, and NumPy arrays by their rows."""
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.data.batches import BATCH_BYTES, BadRows, Batch, Wanted, check_width, chosen_columns
+from saccade.exceptions import DataFileError
+
+__all__ = ["ArrowSource", "NumpySource", "ParquetSource", "RowGroup"]
+
+LABELS = (str, bool, int, float)
+# So many bytes of each column of a Parquet file are read at once; by itself pyarrow takes in the whole file beforehand.
+BUFFER = 2**13
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow.ipc
+        import pyarrow.parquet
+    except ModuleNotFoundError as missing:
+        raise DataFileError(
+            f"Parquet and Arrow files need {missing.name}. Install it with: pip install 'saccade[files]'"
+        ) from missing
+    return pyarrow
+
+
+@contextmanager
+def _named(path: str) -> Iterator[None]:
+    """Name the file where it cannot be read."""
+    try:
+        yield
+    except (_pyarrow().ArrowException, OSError) as error:
+        raise DataFileError(f"{path} cannot be read, or is no such file: {error}") from error
+
+
+def _each(path: str, records: Iterator[Any]) -> Iterator[Any]:
+    """Yield record after record."""
+    while True:
+        with _named(path):
+            record = next(records, None)
+        if record is None:
+            return
+        yield record
+
+
+class ParquetSource:
+    """A Parquet file. ``row_groups`` are read column by column, each column when it is asked for."""
+
+    def __init__(self, path: str, wanted: Wanted) -> None:
+        self.path, self.size = path, os.path.getsize(path)
+        with _named(path):
+            self._file = _pyarrow().parquet.ParquetFile(path)
+        self._target = wanted.target
+        self._features = chosen_columns(path, self._file.schema_arrow.names, wanted)
+        self.names: list[str] | None = self._features
+        self.n_features = len(self._features)
+        self.n_rows = self.length = self._file.metadata.num_rows
+
+    def column_bytes(self) -> dict[str, int]:
+        """Return how many bytes each column takes, in all row groups together."""
+        total: Counter[str] = Counter()
+        groups = (self._file.metadata.row_group(number) for number in range(self._file.num_row_groups))
+        for column in (group.column(j) for group in groups for j in range(group.num_columns)):
+            total[column.path_in_schema] += column.total_compressed_size
+        return dict(total)
+
+    def batches(self, start: int, bad: BadRows) -> Iterator[Batch]:
+        columns = [*self._features, *([] if self._target is None else [self._target])]
+        rows = _rows_per_batch(self.n_features)
+        with _named(self.path):
+            file = _pyarrow().parquet.ParquetFile(self.path, pre_buffer=False, buffer_size=BUFFER)
+        for groups, place, end in _runs(file.metadata, rows):
+            if end <= start:
+                continue
+            records = file.iter_batches(rows, row_groups=groups, columns=columns, use_threads=False)
+            for record in _each(self.path, records):
+                if place >= start:
+                    yield _batch(self.path, record, self._features, self._target, place, bad)
+                place += record.num_rows
+            _pyarrow().default_memory_pool().release_unused()
+
+    def row_groups(self) -> Iterator["RowGroup"]:
+        """Return the row groups as tables of the features."""
+        first = 0
+        for number in range(self._file.num_row_groups):
+            group = RowGroup(self._file, number, self._features, self.path, first)
+            yield group
+            first += group.shape[0]
+
+
+def _runs(metadata: Any, rows: int) -> Iterator[tuple[list[int], int, int]]:
+    """Yield row groups, small ones together until they have enough rows, and where they begin and end."""
+    groups: list[int] = []
+    place = end = 0
+    for number in range(metadata.num_row_groups):
+        groups.append(number)
+        end += metadata.row_group(number).num_rows
+        if end - place >= rows or number == metadata.num_row_groups - 1:
+            yield groups, place, end
+            groups, place = [], end
+
+
+class RowGroup:
+    """One row group as a table whose columns are read when they are asked for; it counts the bytes that were read."""
+
+    def __init__(self, file: Any, number: int, names: list[str], path: str, first_row: int) -> None:
+        self._file, self._number, self._names = file, number, names
+        self.path, self.first_row = path, first_row
+        self._group = file.metadata.row_group(number)
+        self._places = {self._group.column(j).path_in_schema: j for j in range(self._group.num_columns)}
+        self._read: dict[int, NDArray[Any]] = {}
+        self.shape = (self._group.num_rows, len(names))
+        self.bytes_read = 0
+
+    def column(self, feature: int) -> NDArray[Any]:
+        if feature not in self._read:
+            name = self._names[feature]
+            with _named(self.path):
+                column = self._file.read_row_group(self._number, columns=[name], use_threads=False).column(0)
+            self._read[feature] = _numbers(self.path, name, column)
+            self.bytes_read += self._group.column(self._places[name]).total_compressed_size
+        return self._read[feature]
+
+
+class ArrowSource:
+    """An Arrow IPC file or stream, mapped into memory; one record batch after another is read."""
+
+    def __init__(self, path: str, wanted: Wanted) -> None:
+        self.path, self.size = path, os.path.getsize(path)
+        self.n_rows = self.length = sum(record.num_rows for record in _each(path, self._records()))
+        self._target = wanted.target
+        self._features = chosen_columns(path, self._schema, wanted)
+        self.names: list[str] | None = self._features
+        self.n_features = len(self._features)
+
+    def _records(self) -> Iterator[Any]:
+        pyarrow = _pyarrow()
+        with pyarrow.memory_map(self.path) as mapped:
+            with suppress(pyarrow.ArrowInvalid):
+                reader = pyarrow.ipc.open_file(mapped)
+                self._schema = reader.schema.names
+                for number in range(reader.num_record_batches):
+                    yield reader.get_batch(number)
+                return
+            mapped.seek(0)
+            reader = pyarrow.ipc.open_stream(mapped)
+            self._schema = reader.schema.names
+            yield from reader
+
+    def batches(self, start: int, bad: BadRows) -> Iterator[Batch]:
+        rows, place = _rows_per_batch(self.n_features), 0
+        for record in _each(self.path, self._records()):
+            for first in range(0, record.num_rows, rows):
+                part = record.slice(first, rows)
+                if place >= start:
+                    yield _batch(self.path, part, self._features, self._target, place, bad)
+                place += part.num_rows
+
+
+class NumpySource:
+    """A two-dimensional .npy array, mapped into memory; the target is one of its columns."""
+
+    def __init__(self, path: str, wanted: Wanted) -> None:
+        self.path, self.size = path, os.path.getsize(path)
+        self.names: list[str] | None = None
+        try:
+            self._array = np.lib.format.open_memmap(path, mode="r")
+        except (ValueError, EOFError, OSError) as error:
+            raise DataFileError(f"{path} is no .npy file that can be read: {error}") from error
+        kind = self._array.dtype
+        if self._array.ndim != 2 or kind.kind not in "fiub" or kind.itemsize > 8:
+            raise DataFileError(f"{path} holds {kind} {self._array.shape}: expected rows of numbers.")
+        self._target = _column_at(path, wanted.target, self._array.shape[1])
+        self._features = [j for j in range(self._array.shape[1]) if j != self._target]
+        self.n_features = len(self._features)
+        check_width(path, self.n_features, wanted)
+        self.n_rows = self.length = self._array.shape[0]
+
+    def batches(self, start: int, bad: BadRows) -> Iterator[Batch]:
+        rows = _rows_per_batch(self.n_features)
+        for first in range(start, self.n_rows, rows):
+            end = min(first + rows, self.n_rows)
+            part = np.asarray(self._array[first:end], dtype=self._array.dtype.newbyteorder("="))
+            X = part if self._target is None else part[:, self._features]
+            y = None if self._target is None else part[:, self._target]
+            yield _finite(X, y, first, end, bad)
+
+
+def _column_at(path: str, target: str | None, width: int) -> int | None:
+    if target is None:
+        return None
+    try:
+        return range(width).index(int(target) % width if -width <= int(target) < width else -1)
+    except ValueError:
+        raise DataFileError(f"{path} has columns 0 to {width - 1}, and no {target!r}.") from None
+
+
+def _rows_per_batch(n_features: int) -> int:
+    return max(1, BATCH_BYTES // (8 * max(n_features, 1)))
+
+
+def _batch(path: str, part: Any, features: list[str], target: str | None, first: int, bad: BadRows) -> Batch:
+    columns = [_numbers(path, name, part.column(name)) for name in features]
+    X = np.column_stack(columns) if columns else np.empty((part.num_rows, 0))
+    y = None
+    if target is not None:
+        y = np.empty(part.num_rows, dtype=object)
+        y[:] = part.column(target).to_pylist()
+        if not all(label is None or isinstance(label, LABELS) for label in y):
+            raise DataFileError(f"{path}: column {target!r} holds {part.column(target).type}, which are no labels.")
+    return _finite(X, y, first, first + part.num_rows, bad)
+
+
+def _numbers(path: str, name: str, column: Any) -> NDArray[Any]:
+    """Return a column as an array of numbers; a missing value is NaN."""
+    arrow = _pyarrow()
+    try:
+        values = np.asarray(
+            column.to_numpy(zero_copy_only=False) if isinstance(column, arrow.Array) else column.to_numpy()
+        )
+    except arrow.ArrowException as error:
+        raise DataFileError(f"{path}: column {name!r} holds {column.type}, not numbers.") from error
+    if values.dtype.kind == "O" and arrow.types.is_boolean(column.type):  # booleans of which some are missing
+        values = values.astype(np.float64)
+    if values.dtype.kind not in "fiub":
+        raise DataFileError(f"{path}: column {name!r} holds {column.type}, not numbers. Leave it out, or encode it.")
+    return values.astype(np.float32) if values.dtype == np.float16 else values
+
+
+def _finite(X: NDArray[Any], y: NDArray[Any] | None, first: int, end: int, bad: BadRows) -> Batch:
+    """Return the rows that have a target and no missing value, and report the others by their number in the file."""
+    whole = np.isfinite(X).all(axis=1) if X.dtype.kind == "f" else np.ones(X.shape[0], dtype=bool)
+    good = whole.copy()
+    if y is not None and y.dtype.kind in "Of":
+        good &= [label is not None and (isinstance(label, str) or bool(np.isfinite(label))) for label in y]
+    wrong = np.flatnonzero(~good)
+
+    def what() -> tuple[str, str]:
+        row = int(wrong[0])
+        return f"row {first + row + 1}", "the target is missing" if whole[row] else "a value is missing or not finite"
+
+    bad.found(wrong.size, what)
+    if wrong.size:
+        X, y = X[good], None if y is None else y[good]
+    return Batch(X, y, end, good)

@@ -1,0 +1,1 @@
+"""What users bring, taken apart into additive models."""

@@ -1,0 +1,1 @@
+"""What is vouched for: risks, Learn-then-Test, certificates."""

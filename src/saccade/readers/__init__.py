@@ -1,1 +1,0 @@
-"""Readers run a plan over one kind of storage."""

@@ -1,0 +1,1 @@
+"""Plans and readings, and how a plan is run over any storage."""

@@ -1,0 +1,1 @@
+"""The paper, reproduced: simulation, experiments, report."""

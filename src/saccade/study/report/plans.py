@@ -1,0 +1,54 @@
+"""A certified plan, drawn: how soon rows are decided, what is asked for first, what decides."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from saccade.attentive import AttentiveClassifier
+from saccade.study.report.exhibits import BLUE, GREY, ORANGE
+
+__all__ = ["plot_plan", "plot_thresholds"]
+
+# So many of the features that are asked for first are named.
+NAMED = 20
+
+
+def plot_plan(attentive: AttentiveClassifier, X: Any) -> Figure:
+    """Draw the plan of a fitted ``AttentiveClassifier`` as it reads the rows of X; save it with ``savefig``."""
+    plan, reading = attentive.plan_, attentive.read(X)
+    figure = Figure(figsize=(10, 3.4), layout="constrained")
+    decided, asked, demanded = figure.subplots(1, 3)
+    counts = np.sort(reading.n_read)
+    decided.step(counts, 100 * np.arange(1, counts.size + 1) / counts.size, where="post", color=BLUE)
+    decided.set(xscale="log", xlabel="features read", ylabel="rows decided (%)", ylim=(0, 101))
+    decided.set_title(f"{counts.mean():.1f} of {plan.n_features:,} features per row", fontsize=9)
+    first = plan.order[:NAMED]
+    names = getattr(attentive, "feature_names_in_", np.arange(plan.n_features))[first]
+    reached = [np.mean(reading.n_read > position) for position in range(first.size)]
+    asked.barh(-np.arange(first.size), 100 * np.array(reached), color=BLUE)
+    asked.set_yticks(-np.arange(first.size), [str(name) for name in names], fontsize=7)
+    asked.set(xlabel="rows that are asked for it (%)", title="asked for first")
+    _draw_thresholds(demanded, attentive)
+    return figure
+
+
+def plot_thresholds(attentive: AttentiveClassifier) -> Figure:
+    """Draw what decides at each checkpoint: all of a plan that can be seen without rows."""
+    figure = Figure(figsize=(5, 3.4), layout="constrained")
+    _draw_thresholds(figure.subplots(), attentive)
+    return figure
+
+
+def _draw_thresholds(axes: Any, attentive: AttentiveClassifier) -> None:
+    plan = attentive.plan_
+    axes.set(xscale="log", xlabel="features read")
+    if attentive.classes_.size == 2:
+        axes.plot(plan.checkpoints, plan.upper, color=BLUE, marker=".", label=str(attentive.classes_[1]))
+        axes.plot(plan.checkpoints, plan.lower, color=ORANGE, marker=".", label=str(attentive.classes_[0]))
+        axes.axhline(0, color=GREY, lw=0.5)
+        axes.set(ylabel="margin that decides")
+        axes.legend(frameon=False)
+    else:
+        axes.plot(plan.checkpoints, plan.upper, color=BLUE, marker=".")
+        axes.set(ylabel="lead that decides")
