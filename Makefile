@@ -26,10 +26,12 @@ lint: .venv/installed ## Check style, types and the import graph
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python docs/rooms.py --check
 
 format: .venv/installed ## Format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+	$(BIN)/python docs/rooms.py
 
 bench: .venv/installed ## Measure speed and accuracy beside the peers
 	$(BIN)/python benchmarks/learning.py

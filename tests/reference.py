@@ -228,19 +228,19 @@ class Learner:
 
 def read_row(plan, x):
     """Read one row by a plan; return its margins, the features read, and whether it stopped."""
-    reached = np.zeros(len(plan.offset))
+    reached = np.zeros(len(plan.intercept))
     for k, end in enumerate(plan.checkpoints):
         values = np.array([float(x[feature]) for feature in plan.order[plan.first[k] : end]])
         weights = plan.weights[:, plan.begins[k] : plan.begins[k] + len(values)]
         reached = (reached if plan.first[k] else 0.0) + plan.shift[:, k] + weights @ values
         if len(reached) == 1:
-            decided = reached[0] >= plan.upper[k] or reached[0] <= plan.lower[k]
+            decided = reached[0] >= plan.upper[0, k] or reached[0] <= plan.lower[0, k]
         else:
             second, best = sorted(reached)[-2:]
-            decided = best - second >= plan.upper[k]
+            decided = best - second >= plan.upper[list(reached).index(best), k]
         if decided:
             return reached, end, True
-    return plan.offset + plan.coef @ np.asarray(x, dtype=float), len(x), False
+    return plan.intercept + plan.coef @ np.asarray(x, dtype=float), len(x), False
 
 
 def least_squares(X, target, weight, features):

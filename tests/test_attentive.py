@@ -266,7 +266,7 @@ def test_a_plan_is_drawn_with_the_share_of_rows_that_each_feature_is_asked_of(tm
     assert decided.lines[0].get_ydata()[-1] == 100
     assert [label.get_text() for label in asked.get_yticklabels()] == [f"f{j}" for j in attentive.plan_.order[:20]]
     assert asked.patches[0].get_width() == 100
-    np.testing.assert_array_equal(demanded.lines[0].get_ydata(), attentive.plan_.upper)
+    np.testing.assert_array_equal(demanded.lines[0].get_ydata(), attentive.plan_.upper[0])
     figure.savefig(tmp_path / "plan.svg")
     assert (tmp_path / "plan.svg").stat().st_size > 1000
 

@@ -48,7 +48,7 @@ def test_printed_forms_demand_more_than_the_equation_does(delta, theta, variance
 @given(delta=levels, theta=thetas, mean=st.floats(-5, 5), variance=st.floats(1e-3, 1e3))
 def test_gaussian_tail_leaves_exactly_delta_below_theta(delta, theta, mean, variance):
     law = CurvedSTST(delta).law(theta)
-    tau = theta - law.centred * mean + law.slope * math.sqrt(law.shift + variance) - law.minus
+    tau = theta - law.centred * mean + law.slope * math.sqrt(law.shift + variance) - law.offset
     assert norm.cdf(theta - tau, loc=mean, scale=math.sqrt(variance)) == pytest.approx(delta, rel=1e-6)
 
 

@@ -130,7 +130,7 @@ def test_with_everything_missing_the_label_is_what_is_expected_and_not_certified
     inquiry = TWO.inquire()
     while inquiry.wanted is not None:
         inquiry.tell(None)
-    mean = TWO.population_.regression.expected + TWO.plan_.offset
+    mean = TWO.population_.regression.expected + TWO.plan_.intercept
     assert inquiry.label == TWO.classes_[int(mean[0] > 0)]
     assert not inquiry.certified
     assert 0.5 <= inquiry.confidence < 1

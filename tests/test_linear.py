@@ -20,7 +20,7 @@ from sklearn.preprocessing import (
 from sklearn.svm import LinearSVC
 
 from saccade import Pegasos
-from saccade.models.linear import linear_model
+from saccade.models.apart import take_apart
 
 X, y = make_classification(300, 8, n_informative=6, n_classes=3, random_state=0)
 X = X * np.arange(1, 9) + 3
@@ -52,7 +52,7 @@ SCALERS = [
 def test_the_weights_give_the_model_s_own_scores(model, scalers, classes):
     rows = y < classes
     fitted = make_pipeline(*scalers, model).fit(X[rows], y[rows])
-    found = linear_model(fitted)
+    found = take_apart(fitted)
     scores = X @ found.coef.T + found.intercept
     expected = fitted.decision_function(X)
     np.testing.assert_allclose(scores[:, 0] if classes == 2 else scores, expected, rtol=1e-8, atol=1e-8)
@@ -62,15 +62,15 @@ def test_the_weights_give_the_model_s_own_scores(model, scalers, classes):
 def test_frozen_models_sparse_weights_and_our_own_learners():
     rows = y < 2
     sparse = SGDClassifier(random_state=0).fit(X[rows], y[rows]).sparsify()
-    assert linear_model(FrozenEstimator(sparse)).coef.shape == (1, 8)
+    assert take_apart(FrozenEstimator(sparse)).coef.shape == (1, 8)
     ours = Pegasos(random_state=0).fit(X, y)
-    np.testing.assert_allclose(X @ linear_model(ours).coef.T + linear_model(ours).intercept, ours.full_margin(X))
+    np.testing.assert_allclose(X @ take_apart(ours).coef.T + take_apart(ours).intercept, ours.full_margin(X))
 
 
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (GaussianNB().fit(X, y), "GaussianNB is not a linear classifier"),
+        (GaussianNB().fit(X, y), "GaussianNB is no model that can be read part by part"),
         (make_pipeline(Normalizer(), LogisticRegression()).fit(X, y), "does not scale each feature by itself"),
         (make_pipeline(MinMaxScaler(clip=True), LogisticRegression()).fit(X, y), "does not scale each feature"),
         (make_pipeline(PolynomialFeatures(), RidgeClassifier()).fit(X, y), "does not scale each feature"),
@@ -79,10 +79,10 @@ def test_frozen_models_sparse_weights_and_our_own_learners():
 )
 def test_other_models_are_refused_with_what_is_accepted(model, message):
     with pytest.raises(TypeError, match=message) as caught:
-        linear_model(model)
+        take_apart(model)
     assert "LinearSVC" in str(caught.value)
 
 
 def test_a_model_that_was_not_fitted_is_refused():
     with pytest.raises(NotFittedError):
-        linear_model(LinearSVC())
+        take_apart(LinearSVC())

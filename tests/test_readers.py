@@ -11,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from saccade.planning.stst import plan_of_sums
-from saccade.reading import arrays, reader, tables
+from saccade.reading import arrays, reader
+from saccade.reading.arrays import ArraySource
 from saccade.reading.plan import Plan
 from saccade.reading.reader import read_plan
+from saccade.reading.sources import column_source
 from saccade.reading.tables import as_table
 
 N = 12
@@ -32,14 +34,15 @@ def random_plan(rng, anew, scores=1):
         begins=begins,
         weights=rng.normal(size=(scores, (stops - first).sum())),
         shift=rng.normal(size=(scores, stops.size)),
-        lower=-rng.uniform(0, 3, stops.size),
-        upper=rng.uniform(0, 3, stops.size),
+        lower=-rng.uniform(0, 3, (scores, stops.size)),
+        upper=rng.uniform(0, 3, (scores, stops.size)),
         coef=rng.normal(size=(scores, N)),
-        offset=rng.normal(size=scores),
+        intercept=rng.normal(size=scores),
     )
 
 
 STORAGES = {
+    "computed": lambda X: Walked(X),
     "rows": np.ascontiguousarray,
     "columns": np.asfortranarray,
     "every second": lambda X: np.repeat(X, 2, axis=0)[::2],
@@ -55,9 +58,22 @@ STORAGES = {
 }
 
 
+class Walked:
+    """A storage that nobody has thought of: values that are computed when they are asked for, one part at a time."""
+
+    def __init__(self, X):
+        self.shape, self._X = X.shape, X
+
+    def fill(self, part, rows, size, out):
+        out[:size] = self._X[rows[:size], part]
+
+    def take(self, rows):
+        return Walked(self._X[rows])
+
+
 def stored(name, X):
     storage = STORAGES[name](X)
-    return as_table(storage) or storage
+    return storage if isinstance(storage, Walked) else column_source(storage)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
@@ -86,8 +102,8 @@ def test_blocks_and_threads_change_nothing(storage, anew, scores, monkeypatch):
     X, plan = rng.normal(size=(300, N)), random_plan(np.random.default_rng(2), anew, scores)
     whole = read_plan(plan, stored(storage, X), None)
     monkeypatch.setattr(arrays, "BLOCK", 7)
-    monkeypatch.setattr(tables, "BLOCK", 11)
-    monkeypatch.setattr(tables, "MOST_FIRST_FEATURES", 4)
+    monkeypatch.setattr(reader, "BLOCK", 11)
+    monkeypatch.setattr(reader, "MOST_FIRST_PARTS", 4)
     monkeypatch.setattr(reader, "FEWEST_ROWS", 2)
     parts = read_plan(plan, stored(storage, X), 3)
     for one, other in zip(whole, parts, strict=True):
@@ -108,8 +124,8 @@ def test_a_value_that_is_not_finite_is_found_where_it_is_read_and_nowhere_else(s
 
 def test_a_pandas_table_in_one_array_is_read_there_and_any_other_by_its_columns():
     X = np.random.default_rng(0).normal(size=(20, N))
-    whole = stored("pandas", X).one_array()
-    np.testing.assert_array_equal(whole, X)
+    np.testing.assert_array_equal(as_table(STORAGES["pandas"](X)).one_array(), X)
+    assert isinstance(stored("pandas", X), ArraySource)
     mixed = pd.DataFrame({"age": [1.0, 2.0], "count": [3, 4]})
     for table in (mixed, pl.DataFrame(mixed), mixed[:0]):
         assert as_table(table).one_array() is None

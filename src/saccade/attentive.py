@@ -1,7 +1,6 @@
 """Any fitted linear classifier, read attentively, with a certificate."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -26,29 +25,21 @@ from sklearn.utils.validation import (
 from saccade.asking.inquiry import Inquiry, Questions, resume
 from saccade.asking.lazily import Fetch, LazyReading, read_lazily, read_lazily_async
 from saccade.learners.pegasos import Pegasos
-from saccade.models.linear import LinearModel, linear_model
-from saccade.planning.absence import Population
+from saccade.models.additive import Additive
+from saccade.models.apart import take_apart
 from saccade.planning.boundaries import Boundary, Conditional, as_boundary
-from saccade.planning.choosing import affordable, allowed_share, boldest, spare_features, unstopped
-from saccade.planning.families import Family, Scores
+from saccade.planning.families import Priced
 from saccade.planning.orders import CODES
-from saccade.planning.planners import plan_columns, plan_family
-from saccade.planning.prices import Feature, Prices, price_list
-from saccade.promises.certificate import Certificate
-from saccade.promises.learn_then_test import rows_needed
-from saccade.reading.inputs import as_read_only, check_rows, is_plain, raise_not_finite
-from saccade.reading.plan import Plan, Reading, decided
+from saccade.planning.prepare import Terms, prepare, split_rows
+from saccade.planning.prices import Feature, price_list
+from saccade.reading.arrays import FLOATS_AND_BYTES
+from saccade.reading.inputs import check_columns, raise_not_finite
+from saccade.reading.plan import Outcome, Reading
 from saccade.reading.reader import read_plan
+from saccade.reading.sources import Source
 from saccade.reading.tables import as_table
 
 __all__ = ["AttentiveClassifier", "attend"]
-
-# More rows than these would hardly change a plan or a certificate.
-MOST_PLANNING_ROWS = 20_000
-MOST_PLANNING_CELLS = 100_000_000
-MOST_CALIBRATION_ROWS = 50_000
-MOST_CALIBRATION_CELLS = 120_000_000
-FLOATS_AND_BYTES = (np.float64, np.float32, np.uint8)
 
 
 def attend(
@@ -136,6 +127,7 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     Attributes
     ----------
     estimator_, classes_, n_features_in_, feature_names_in_
+    additive_ : Additive, what the estimator was taken apart into
     plan_ : Plan
     certificate_ : Certificate
     population_ : Population, what the planning rows tell of the features
@@ -209,17 +201,18 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         estimator = self.estimator
         if not isinstance(estimator, FrozenEstimator):
             estimator = self._fitted(X, y, np.sort(others), fit_params)
-        model = linear_model(estimator)
-        self._check_fits(model, X)
+        additive = _named(take_apart(estimator), X)
+        prices = price_list(self.costs, self.groups, additive.n_columns, additive.columns)
+        # A look costs time, which is not to be weighed against what users say that columns cost.
+        priced = Priced(additive, prices, looking=self.costs is None and self.groups is None)
+        terms = self._terms()
+        planning, calibration = split_rows(others, calibration, additive.coef.shape[1], terms)
         seed = int(random.randint(2**31 - 1))
-        found = model.names if model.names is not None else _get_feature_names(X)
-        names = None if found is None else tuple(map(str, found))
-        prices = price_list(self.costs, self.groups, model.coef.shape[1], names)
-        plan, certificate, population = self._planned(model, prices, X, others, calibration, seed)
+        prepared = prepare(priced, additive.values(X, planning), additive.values(X, calibration), terms, seed)
         validate_data(self, X, skip_check_array=True)
-        self.estimator_, self.classes_, self.plan_, self.certificate_ = estimator, model.classes, plan, certificate
-        self.population_, self.prices_ = population, prices
-        self._names = names
+        self.estimator_, self.classes_, self.additive_ = estimator, additive.classes, additive
+        self.plan_, self.certificate_, self.population_ = prepared.plan, prepared.certificate, prepared.population
+        self.prices_ = prices
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -232,14 +225,27 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def full_margin(self, X: Any) -> NDArray[np.float64]:
         """Return the margins from all features."""
-        X = self._check(X)
-        return _margins(self._read(self.plan_.without_stops(), X)[0])
+        return self._checked_reading(X, full=True).margin
 
     def read(self, X: Any) -> Reading:
         """Return label, margin, number of features read and whether the reading stopped early, for each row."""
-        X = self._check(X)
-        margin, n_read, stopped = self._read(self.plan_, X)
-        return Reading(self.classes_[decided(margin)], _margins(margin), n_read, stopped)
+        return self._checked_reading(X, full=False)
+
+    def read_source(self, source: Source, *, full: bool = False) -> Reading:
+        """Read the rows of any storage, in full or not; a row whose values are not finite has such a margin."""
+        check_is_fitted(self)
+        return Reading.of(self.classes_, self._outcome(source, full))
+
+    def _checked_reading(self, X: Any, *, full: bool) -> Reading:
+        X = check_columns(self, X)
+        source = self.additive_.source(X)
+        outcome = self._outcome(source, full)
+        if outcome.bad >= 0:
+            raise_not_finite(self, source, outcome.bad)
+        return Reading.of(self.classes_, outcome)
+
+    def _outcome(self, source: Source, full: bool) -> Outcome:
+        return read_plan(self.plan_.without_stops() if full else self.plan_, source, self.n_jobs)
 
     def inquire(
         self,
@@ -304,9 +310,9 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         prices = self.prices_
         if costs is not None or groups is not None:
             given = self.costs if costs is None else costs, self.groups if groups is None else groups
-            prices = price_list(*given, self.plan_.n_features, self._names)
+            prices = price_list(*given, self.additive_.n_columns, self.additive_.columns)
         delta = self.certificate_.delta
-        return Questions(self.plan_, self.population_, prices, self.classes_, self._names, delta)
+        return Questions(self.plan_, self.population_, prices, self.classes_, self.additive_.columns, delta)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Say that what ``fit`` is given beyond X and y goes to the estimator's ``fit``."""
@@ -336,110 +342,16 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         part = {name: _safe_indexing(value, rows) for name, value in routed.items()}
         return estimator.fit(_safe_indexing(X, rows), _safe_indexing(y, rows), **part)
 
-    def _check_fits(self, model: LinearModel, X: Any) -> None:
-        given, taught = X.shape[1], model.coef.shape[1]
-        if given != taught:
-            raise ValueError(
-                f"The model was fitted on {taught} features, but X has {given}. Pass rows of the same features."
-            )
-        columns = _get_feature_names(X)
-        if model.names is not None and columns is not None and list(model.names) != list(columns):
-            apart = next(k for k in range(taught) if model.names[k] != columns[k])
-            raise ValueError(
-                "The feature names should match those that the model was fitted on, in the same order: column "
-                f"{apart} of X is {str(columns[apart])!r}, not {str(model.names[apart])!r}."
-            )
-
-    def _planned(
-        self,
-        model: LinearModel,
-        prices: Prices,
-        X: Any,
-        planning: NDArray[np.intp],
-        calibration: NDArray[np.intp],
-        seed: int,
-    ) -> tuple[Plan, Certificate, Population]:
-        n = model.coef.shape[1]
-        priced = self.costs is not None or self.groups is not None
-        scores = Scores(model.coef, model.intercept, prices, looking=not priced)
-        enough = max(MOST_CALIBRATION_CELLS // n, 4 * rows_needed(self.delta, self.confidence))
-        calibration = calibration[: min(MOST_CALIBRATION_ROWS, enough)]
-        planning = planning[: min(MOST_PLANNING_ROWS, MOST_PLANNING_CELLS // n)]
-        if planning.size == 0 or calibration.size == 0:
-            raise ValueError(
-                f"{planning.size + calibration.size} rows are too few to plan on some and calibrate on others."
-            )
-        planning_rows = self._as_floats(X, planning)
-        allowed = allowed_share(calibration.size, self.delta, self.confidence)
-        family = self._family(scores, planning_rows, allowed, seed)
-        calibration_rows = self._as_floats(X, calibration)
-        population = Population(
-            regression=family.regression,
-            mean=planning_rows.mean(axis=0, dtype=np.float64),
-            variance=planning_rows.var(axis=0, dtype=np.float64),
-            low=np.minimum(planning_rows.min(axis=0), calibration_rows.min(axis=0)).astype(np.float64),
-            high=np.maximum(planning_rows.max(axis=0), calibration_rows.max(axis=0)).astype(np.float64),
+    def _terms(self) -> Terms:
+        return Terms(
+            delta=self.delta,
+            confidence=self.confidence,
+            boundary=Conditional() if self.boundary == "conditional" else as_boundary(self.boundary),
+            order=self.order,
+            average_features=self.average_features,
+            fewest=self.fewest,
+            when_too_few=self.when_too_few,
         )
-        plan, certificate = self._chosen(family, planning_rows, calibration_rows)
-        spare = spare_features(plan, certificate, population, prices, calibration_rows)
-        return plan, certificate, replace(population, spare=spare)
-
-    def _family(self, scores: Scores, rows: NDArray[Any], allowed: float, seed: int) -> Family:
-        boundary = self._boundary()
-        if self.fewest == "features":
-            return plan_family(scores, rows, boundary, self.order, allowed, seed)
-        if not isinstance(boundary, Conditional) or self.order != "greedy":
-            raise ValueError(
-                f"fewest='columns' chooses its own order by what features tell of the margin: it does not go with "
-                f"boundary={self.boundary!r}, order={self.order!r}. Leave these two as they are by default."
-            )
-        return plan_columns(scores, rows, boundary, seed)
-
-    def _chosen(self, family: Family, planning: NDArray[Any], calibration: NDArray[Any]) -> tuple[Plan, Certificate]:
-        """Return the plan that keeps the level, or the average, at the least cost."""
-        if self.average_features is not None:
-            return affordable(family, planning, calibration, self.average_features, self.confidence)
-        size, level = calibration.shape[0], (self.delta, self.confidence)
-        found = boldest(family, calibration, *level)
-        if found is None and self.when_too_few == "raise":
-            enough = size >= rows_needed(*level)
-            reason = (
-                f"even the safest plan of {self._boundary()!r} gives other labels too often"
-                if enough
-                else f"at least {rows_needed(*level)} are needed, and more where labels disagree"
-            )
-            raise ValueError(
-                f"{size} calibration rows do not suffice to promise delta={self.delta} with "
-                f"confidence={self.confidence}: {reason}. {'Choose another boundary' if enough else 'Pass more rows'}, "
-                "raise delta or calibration_size, or set when_too_few='read' for a plan that reads every feature."
-            )
-        return unstopped(family, size, *level) if found is None else found
-
-    def _boundary(self) -> Boundary:
-        return Conditional() if self.boundary == "conditional" else as_boundary(self.boundary)
-
-    def _as_floats(self, X: Any, rows: NDArray[np.intp]) -> NDArray[Any]:
-        """Return some rows as an array of floats, all of them finite: what is planned on is read in full."""
-        part = check_array(_safe_indexing(X, rows), accept_sparse="csr", dtype=FLOATS_AND_BYTES, input_name="X")
-        dense = part.toarray() if hasattr(part, "toarray") else part
-        return np.ascontiguousarray(dense, dtype=np.float64 if dense.dtype == np.float64 else np.float32)
-
-    def _check(self, X: Any) -> Any:
-        if not is_plain(self, X, reset=False):
-            check_is_fitted(self)
-            if (table := as_table(X)) is not None:
-                validate_data(self, X, reset=False, skip_check_array=True)
-                X = table.one_array()
-                if X is None or X.dtype not in FLOATS_AND_BYTES:
-                    return table
-                return as_read_only(X)
-        return check_rows(self, X, reset=False)
-
-    def _read(self, plan: Plan, X: Any) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
-        margin, n_read, stopped, bad = read_plan(plan, X, self.n_jobs)
-        if bad >= 0:
-            raise_not_finite(self, X, bad)
-        return margin, n_read, stopped
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -447,6 +359,21 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-def _margins(margin: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return margins as scikit-learn gives them: one per row for two classes, else one per row and class."""
-    return margin[:, 0] if margin.shape[1] == 1 else margin
+def _named(additive: Additive, X: Any) -> Additive:
+    """Return the model with the names of X's columns where it knows none; raise where the two do not fit together."""
+    if X.shape[1] != additive.n_columns:
+        raise ValueError(
+            f"The model was fitted on {additive.n_columns} features, but X has {X.shape[1]}. Pass rows of the same "
+            "features."
+        )
+    given, taught = _get_feature_names(X), additive.columns
+    if given is None:
+        return additive
+    names = tuple(map(str, given))
+    if taught is not None and taught != names:
+        apart = next(k for k, name in enumerate(taught) if name != names[k])
+        raise ValueError(
+            "The feature names should match those that the model was fitted on, in the same order: column "
+            f"{apart} of X is {names[apart]!r}, not {taught[apart]!r}."
+        )
+    return additive.named(names)

@@ -23,6 +23,7 @@ from scipy.special import ndtr
 
 from saccade.planning.absence import Population, plan_without
 from saccade.planning.prices import Feature, Prices, places_of, position_of
+from saccade.reading.arrays import ArraySource
 from saccade.reading.plan import Plan, decided
 from saccade.reading.reader import read_plan
 
@@ -296,8 +297,8 @@ class Inquiry:
         # What is unknown is NaN, and a sum that contains it decides nothing: so this is the reader's own decision.
         unweighed = self._missing | (questions.weightless & np.isnan(self._values))
         plan, values = questions.plan_without(absent), np.where(unweighed, 0.0, self._values)
-        margin, n_read, stopped, not_finite = read_plan(plan, values[None])
-        if not_finite >= 0:
+        margin, n_read, stopped, bad = read_plan(plan, ArraySource(values[None]))
+        if bad >= 0:
             return None
         read = set(plan.order[: n_read[0]].tolist()) if stopped[0] else set(range(plan.n_features))
         lacked = tuple(position for position in absent if position in read)
@@ -308,7 +309,7 @@ class Inquiry:
         regression = self._questions.population.regression
         known = np.flatnonzero(~np.isnan(self._values[regression.order]))
         mean, covariance = regression.given(known, self._values[regression.order[known]])
-        return mean + self._questions.plan.offset, covariance
+        return mean + self._questions.plan.intercept, covariance
 
     def _leaning(self) -> int:
         return int(decided(self._estimate()[0][None])[0]) if self._decision is None else self._decision.code

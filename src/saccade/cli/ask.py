@@ -77,7 +77,7 @@ def _pair(attentive: "AttentiveClassifier", text: str) -> tuple[str | int, float
     name, equals, value = text.rpartition("=")
     if not equals:
         raise click.UsageError(f"--known {text}: expected NAME=VALUE.")
-    return (int(name) if name.isdigit() and attentive._names is None else name), _number(value)
+    return (int(name) if name.isdigit() and attentive.additive_.columns is None else name), _number(value)
 
 
 def _number(text: str) -> float | None:
@@ -114,7 +114,7 @@ def _ask_once(attentive: "AttentiveClassifier", inquiry: "Inquiry") -> None:
 
 def _question(attentive: "AttentiveClassifier", wanted: Any) -> tuple[str, float, float]:
     """Return the name of a feature, with its unit where the name has one, and the range of its values."""
-    names, population = attentive._names, attentive.population_
+    names, population = attentive.additive_.columns, attentive.population_
     position = wanted if names is None else names.index(wanted)
     return wanted if names else f"feature {wanted}", population.low[position], population.high[position]
 

@@ -102,7 +102,8 @@ def _from_skops(path: Path) -> Any:
 def names_of(model: Any) -> list[str] | None:
     """Return the names of a model's features, where it knows them."""
     names = getattr(model, "feature_names_in_", None)
-    names = getattr(model, "_names", None) if names is None else names
+    if names is None and hasattr(model, "additive_"):
+        names = model.additive_.columns
     return None if names is None else [str(name) for name in names]
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from saccade.data.batches import BATCH_BYTES, BadRows, Batch, Wanted, check_width, chosen_columns
 from saccade.exceptions import DataFileError
+from saccade.reading.tables import ColumnSource
 
 __all__ = ["ArrowSource", "NumpySource", "ParquetSource", "RowGroup"]
 
@@ -106,26 +107,25 @@ def _runs(metadata: Any, rows: int) -> Iterator[tuple[list[int], int, int]]:
             groups, place = [], end
 
 
-class RowGroup:
-    """One row group as a table whose columns are read when they are asked for; it counts the bytes that were read."""
+class RowGroup(ColumnSource):
+    """One row group as a source whose columns are read when they are asked for; it counts the bytes that were read."""
 
     def __init__(self, file: Any, number: int, names: list[str], path: str, first_row: int) -> None:
-        self._file, self._number, self._names = file, number, names
-        self.path, self.first_row = path, first_row
-        self._group = file.metadata.row_group(number)
-        self._places = {self._group.column(j).path_in_schema: j for j in range(self._group.num_columns)}
-        self._read: dict[int, NDArray[Any]] = {}
-        self.shape = (self._group.num_rows, len(names))
-        self.bytes_read = 0
+        group = file.metadata.row_group(number)
+        super().__init__((group.num_rows, len(names)), self._read)
+        self._file, self._number, self._names, self._path = file, number, names, path
+        self._sizes = {
+            column.path_in_schema: column.total_compressed_size
+            for column in map(group.column, range(group.num_columns))
+        }
+        self.first_row, self.bytes_read = first_row, 0
 
-    def column(self, feature: int) -> NDArray[Any]:
-        if feature not in self._read:
-            name = self._names[feature]
-            with _named(self.path):
-                column = self._file.read_row_group(self._number, columns=[name], use_threads=False).column(0)
-            self._read[feature] = _numbers(self.path, name, column)
-            self.bytes_read += self._group.column(self._places[name]).total_compressed_size
-        return self._read[feature]
+    def _read(self, feature: int) -> NDArray[Any]:
+        name = self._names[feature]
+        with _named(self._path):
+            column = self._file.read_row_group(self._number, columns=[name], use_threads=False).column(0)
+        self.bytes_read += self._sizes[name]
+        return _numbers(self._path, name, column)
 
 
 class ArrowSource:

@@ -1,23 +1,22 @@
 """A row group of a Parquet file, read no further than a plan demands."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.attentive import AttentiveClassifier
 from saccade.data.batches import BadRows
 from saccade.data.columns import RowGroup
-from saccade.reading.plan import Reading, decided
-from saccade.reading.tables import read_table
+from saccade.reading.plan import Reading
 
 __all__ = ["read_by_columns"]
 
 
-def read_by_columns(model: AttentiveClassifier, group: RowGroup, bad: BadRows) -> tuple[Reading, NDArray[np.bool_]]:
+def read_by_columns(model: Any, group: RowGroup, bad: BadRows) -> tuple[Reading, NDArray[np.bool_]]:
     """Read a row group column by column, until all its rows are decided; return which rows could be read, too."""
-    margin, n_read, stopped, first = read_table(model.plan_, group)
-    good = np.asarray(np.isfinite(margin).all(axis=1))
-    where = f"row {group.first_row + first + 1}"
+    reading = model.read_source(group)
+    good = np.isfinite(reading.margin.reshape(len(reading), -1)).all(axis=1)
+    where = f"row {group.first_row + int(np.argmin(good)) + 1}" if len(reading) else ""
     bad.found(int(np.sum(~good)), lambda: (where, "a value that is needed is missing or not finite"))
-    margin = margin[good]
-    label, shown = model.classes_[decided(margin)], margin[:, 0] if margin.shape[1] == 1 else margin
-    return Reading(label, shown, n_read[good], stopped[good]), good
+    kept = Reading(reading.label[good], reading.margin[good], reading.n_read[good], reading.stopped[good])
+    return kept, good

@@ -1,7 +1,12 @@
-"""One file of arrays and a JSON header (safetensors): read without running anything, and checked array by array."""
+"""One file of arrays and a JSON header (safetensors): read without running anything, and checked array by array.
 
+The header holds a SHA-256 of all bytes of the file, its own digits taken as zeros: a file with one wrong bit is none.
+"""
+
+import hashlib
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,9 +25,13 @@ except ModuleNotFoundError as missing:
 from saccade.exceptions import ModelFileError
 from saccade.files.writing import write_whole
 
-__all__ = ["Archive", "read_archive", "write_archive"]
+__all__ = ["DIGEST", "Archive", "read_archive", "signed", "write_archive"]
 
-HEADER = "saccade"
+HEADER, DIGEST = "saccade", "sha256"
+BLANK = "0" * 64
+# The header's first field, as it stands in the file: JSON within a JSON string.
+_WRITTEN_DIGEST = re.compile(rb'\{\\"' + DIGEST.encode() + rb'\\": \\"([0-9a-f]{64})\\"')
+_CHUNK = 2**20
 
 
 class Archive:
@@ -30,7 +39,7 @@ class Archive:
 
     def __init__(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         self.header = header
-        self._arrays = arrays
+        self.arrays = arrays
 
     def field(self, name: str, kind: type | tuple[type, ...]) -> Any:
         """Return a field of the header, which must be of this kind."""
@@ -51,36 +60,44 @@ class Archive:
     def has(self, names: Iterable[str]) -> None:
         """Raise where one of these arrays is not there: before anything is built that costs memory."""
         for name in names:
-            if name not in self._arrays:
+            if name not in self.arrays:
                 raise ModelFileError(f"it has no array {name!r}")
 
     def array(self, name: str, dtype: Any, shape: tuple[int | None, ...], *, finite: bool = True) -> NDArray[Any]:
         """Return an array; None in a shape stands for any length."""
         self.has([name])
-        found = self._arrays[name]
-        fits = len(found.shape) == len(shape) and all(
-            want in (None, have) for want, have in zip(shape, found.shape, strict=True)
+        stored = self.arrays[name]
+        fits = len(stored.shape) == len(shape) and all(
+            want in (None, have) for want, have in zip(shape, stored.shape, strict=True)
         )
-        if found.dtype != np.dtype(dtype) or not fits:
+        if stored.dtype != np.dtype(dtype) or not fits:
             wanted = f"{np.dtype(dtype)} {shape}".replace("None", "any")
-            raise ModelFileError(f"its array {name!r} is {found.dtype} {found.shape}, not {wanted}")
-        bad = ~np.isfinite(found) if finite else np.isnan(found)
-        if found.dtype.kind == "f" and bad.any():
+            raise ModelFileError(f"its array {name!r} is {stored.dtype} {stored.shape}, not {wanted}")
+        bad = ~np.isfinite(stored) if finite else np.isnan(stored)
+        if stored.dtype.kind == "f" and bad.any():
             raise ModelFileError(f"its array {name!r} has values that are not finite")
-        return found
+        return stored
 
 
 def write_archive(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write a file that appears whole or not at all."""
-    text = json.dumps(header, allow_nan=False)
+    text = json.dumps({DIGEST: BLANK, **header}, allow_nan=False)
     content = to_bytes({name: np.ascontiguousarray(one) for name, one in arrays.items()}, {HEADER: text})
-    write_whole(Path(path), content)
+    write_whole(Path(path), signed(content))
+
+
+def signed(content: bytes) -> bytes:
+    """Return a file's bytes with the digest that they have, whatever digest stood there."""
+    place = _digest_in(content)
+    if place is None:
+        raise ValueError("The first field of the header is not the file's digest.")
+    blank = content[: place.start] + BLANK.encode() + content[place.stop :]
+    return blank[: place.start] + hashlib.sha256(blank).hexdigest().encode() + blank[place.stop :]
 
 
 def read_archive(path: str | os.PathLike[str]) -> Archive:
     """Read a file of ours; what is not one raises a ModelFileError, and what cannot be opened an OSError."""
-    with open(path, "rb"):  # so that a file that cannot be opened raises what Python's users expect
-        pass
+    kept, computed = _digests(path)
     try:
         with safe_open(path, framework="numpy") as file:
             text = (file.metadata() or {}).get(HEADER)
@@ -94,4 +111,26 @@ def read_archive(path: str | os.PathLike[str]) -> Archive:
         raise ModelFileError(f"it is damaged, or no model file ({type(error).__name__}: {str(error)[:120]})") from error
     if not isinstance(header, dict):
         raise ModelFileError("its header is no JSON object")
+    if kept != computed or header.get(DIGEST) != kept:
+        raise ModelFileError("it is damaged: its content is not what its SHA-256 says. Fetch or save it again")
     return Archive(header, arrays)
+
+
+def _digest_in(start_of_file: bytes) -> slice | None:
+    """Return where the digest stands."""
+    found = _WRITTEN_DIGEST.search(start_of_file)
+    return None if found is None else slice(*found.span(1))
+
+
+def _digests(path: str | os.PathLike[str]) -> tuple[str | None, str | None]:
+    """Return the digest that a file holds and the one that its bytes have; None twice for a file without one."""
+    with open(path, "rb") as file:
+        head = file.read(8)
+        head += file.read(min(int.from_bytes(head, "little"), os.path.getsize(path)))
+        place = _digest_in(head)
+        if place is None:
+            return None, None
+        digest = hashlib.sha256(head[: place.start] + BLANK.encode() + head[place.stop :])
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return head[place].decode(), digest.hexdigest()

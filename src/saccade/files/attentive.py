@@ -9,13 +9,15 @@ from sklearn.frozen import FrozenEstimator
 
 from saccade.attentive import AttentiveClassifier
 from saccade.exceptions import ModelFileError
+from saccade.files.additive import additive_from, additive_parts
 from saccade.files.archive import Archive
 from saccade.files.parameters import decode, decode_labels, encode, encode_labels
-from saccade.models.linear import LoadedLinear, linear_model
+from saccade.models.additive import Additive
 from saccade.planning.absence import Population
 from saccade.planning.prices import Prices
 from saccade.planning.regression import Regression
 from saccade.promises.certificate import Certificate
+from saccade.promises.learn_then_test import contradiction
 from saccade.reading.plan import Plan
 
 __all__ = ["attentive_from", "attentive_parts"]
@@ -25,55 +27,49 @@ def attentive_parts(model: AttentiveClassifier) -> tuple[dict[str, Any], dict[st
     """Return the header and the arrays of a fitted AttentiveClassifier."""
     parameters = model.get_params(deep=False)
     del parameters["estimator"]
-    population, linear = model.population_, linear_model(model.estimator_)
+    population = model.population_
+    kind, arrays = additive_parts(model.additive_)
     header = {
+        "kind": kind,
         "parameters": {name: encode(name, value) for name, value in parameters.items()},
         "classes": encode_labels(model.classes_),
-        "names": None if model._names is None else list(model._names),
+        "names": None if model.additive_.columns is None else list(model.additive_.columns),
         "named": hasattr(model, "feature_names_in_"),
         "certificate": asdict(model.certificate_),
         "spare": sorted(list(features) for features in population.spare),
     }
-    arrays = {f"plan.{name}": value for name, value in model.plan_._asdict().items()}
+    arrays |= {f"plan.{name}": value for name, value in model.plan_._asdict().items() if name not in arrays}
     arrays |= {f"regression.{one.name}": getattr(population.regression, one.name) for one in fields(Regression)}
     arrays |= {f"population.{name}": getattr(population, name) for name in ("mean", "variance", "low", "high")}
     arrays |= {"prices.purchase": model.prices_.purchase, "prices.price": model.prices_.price}
-    arrays |= {"linear.coef": linear.coef, "linear.intercept": linear.intercept}
     return header, arrays
 
 
 def attentive_from(archive: Archive) -> AttentiveClassifier:
     """Build an AttentiveClassifier from a file whose every index has been checked: readers trust their plans."""
     classes = decode_labels(archive.header.get("classes"))
-    scores = 1 if classes.size == 2 else classes.size
-    plan = _plan(archive, scores)
-    n = plan.n_features
-    names = archive.names(n)
-    linear = LoadedLinear(
-        archive.array("linear.coef", np.float64, (scores, n)),
-        archive.array("linear.intercept", np.float64, (scores,)),
-        classes,
-        names,
-    )
+    additive, estimator = additive_from(archive, classes)
+    plan = _plan(archive, additive)
+    scores, n = plan.coef.shape
     try:
         parameters = {name: decode(name, value) for name, value in archive.field("parameters", dict).items()}
-        model = AttentiveClassifier(FrozenEstimator(linear), **parameters)
+        model = AttentiveClassifier(FrozenEstimator(estimator), **parameters)
         model._validate_params()
     except ModelFileError:
         raise
     except (TypeError, ValueError, ArithmeticError) as error:
         raise ModelFileError(f"its parameters are not those of AttentiveClassifier: {error}") from error
-    model.estimator_, model.classes_, model.plan_ = model.estimator, classes, plan
+    model.estimator_, model.classes_, model.additive_, model.plan_ = model.estimator, classes, additive, plan
     model.certificate_ = _certificate(archive, n)
     model.population_, model.prices_ = _population(archive, n, scores), _prices(archive, n)
-    model._names, model.n_features_in_ = None if names is None else tuple(names), n
-    if names is not None and archive.field("named", bool):
-        model.feature_names_in_ = np.array(names, dtype=object)
+    model.n_features_in_ = additive.n_columns
+    if additive.columns is not None and archive.field("named", bool):
+        model.feature_names_in_ = np.array(additive.columns, dtype=object)
     return model
 
 
-def _plan(archive: Archive, scores: int) -> Plan:
-    coef = archive.array("plan.coef", np.float64, (scores, None))
+def _plan(archive: Archive, additive: Additive) -> Plan:
+    scores, n = additive.coef.shape
     order = archive.array("plan.order", np.uint32, (None,))
     stops = archive.array("plan.checkpoints", np.int64, (None,))
     first = archive.array("plan.first", np.int64, stops.shape)
@@ -82,8 +78,7 @@ def _plan(archive: Archive, scores: int) -> Plan:
     before = np.append(0, stops[:-1])[: stops.size]
     weights = archive.array("plan.weights", np.float64, (scores, None))
     possible = (
-        coef.shape[1] > 0
-        and (order < coef.shape[1]).all()
+        (order < n).all()
         and _ascends(stops, order.size)
         and ((first == 0) | (first == before)).all()
         and np.array_equal(begins, weighed[:-1])
@@ -98,10 +93,10 @@ def _plan(archive: Archive, scores: int) -> Plan:
         begins=begins,
         weights=weights,
         shift=archive.array("plan.shift", np.float64, (scores, stops.size)),
-        lower=archive.array("plan.lower", np.float64, stops.shape, finite=False),
-        upper=archive.array("plan.upper", np.float64, stops.shape, finite=False),
-        coef=coef,
-        offset=archive.array("plan.offset", np.float64, (scores,)),
+        lower=archive.array("plan.lower", np.float64, (scores, stops.size), finite=False),
+        upper=archive.array("plan.upper", np.float64, (scores, stops.size), finite=False),
+        coef=additive.coef,
+        intercept=additive.intercept,
     )
 
 
@@ -141,20 +136,20 @@ def _prices(archive: Archive, n: int) -> Prices:
 
 
 def _certificate(archive: Archive, n_features: int) -> Certificate:
-    found = archive.field("certificate", dict)
+    stated = archive.field("certificate", dict)
     kinds = {one.name: int if one.type in (int, "int") else float for one in fields(Certificate)}
-    if set(found) != set(kinds) or not all(
-        isinstance(found[name], int | kind) and not isinstance(found[name], bool) for name, kind in kinds.items()
+    if set(stated) != set(kinds) or not all(
+        isinstance(stated[name], int | kind) and not isinstance(stated[name], bool) for name, kind in kinds.items()
     ):
-        raise ModelFileError(f"its certificate is {str(found)[:80]}")
+        raise ModelFileError(f"its certificate is {str(stated)[:80]}")
     try:
-        numbers: dict[str, Any] = {name: kind(found[name]) for name, kind in kinds.items()}
+        numbers: dict[str, Any] = {name: kind(stated[name]) for name, kind in kinds.items()}
     except OverflowError as error:
         raise ModelFileError(f"its certificate has a number that is too large: {error}") from error
     certificate = Certificate(**numbers)
-    shares = (certificate.delta, certificate.confidence, certificate.disagreement, certificate.upper_bound)
-    counts = (certificate.n_calibration, certificate.features_per_row)
-    possible = all(0 <= share <= 1 for share in shares) and all(0 <= one < np.inf for one in counts)
-    if not possible or certificate.n_features != n_features:
-        raise ModelFileError(f"its certificate is impossible: {str(found)[:200]}")
+    if certificate.n_features != n_features:
+        raise ModelFileError(f"its certificate is about {certificate.n_features} features, and it has {n_features}")
+    wrong = contradiction(certificate)
+    if wrong is not None:
+        raise ModelFileError(f"its certificate contradicts itself: {wrong}")
     return certificate

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from saccade.exceptions import ModelFileError
 from saccade.files.archive import Archive
 from saccade.files.parameters import decode, decode_labels, encode, encode_labels
+from saccade.kernels import state
 from saccade.kernels.state import State
 from saccade.learners.classifier import AttentiveLearner
 from saccade.learners.passive_aggressive import PassiveAggressive
@@ -18,9 +19,18 @@ from saccade.learners.perceptron import Perceptron
 __all__ = ["LEARNERS", "learner_from", "learner_parts"]
 
 LEARNERS: dict[str, type[AttentiveLearner]] = {kind.__name__: kind for kind in (Pegasos, Perceptron, PassiveAggressive)}
-# Room to work in holds nothing that is worth keeping.
-KEPT = [name for name in State._fields if name not in ("path", "spare_real", "spare_whole")]
+# Room to work in holds nothing that is worth keeping; numbers are kept by their names.
+KEPT = [name for name in State._fields if name not in ("path", "work_real", "work_whole", "scalars", "counters")]
 MAY_BE_INFINITE = {"cushion"}
+# The entries of the learner's two arrays of numbers. An older file may lack one, which then is as in a new learner.
+SCALARS = (
+    *("scale", "intercept", "norm2", "total", "average_weight", "intercept_correction", "expected_0", "expected_1"),
+    *("weight_sum", "width_0", "width_1", "important_share", "multiplier", "factor_0", "factor_1"),
+)
+COUNTERS = (
+    *("step", "changes", "next_reorder", "reorders", "tracked", "n_examples", "n_filtered", "n_updates", "n_read"),
+    *("n_read_filtered", "n_audited", "n_important", "n_missed"),
+)
 
 
 def learner_parts(model: AttentiveLearner) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -39,7 +49,17 @@ def learner_parts(model: AttentiveLearner) -> tuple[dict[str, Any], dict[str, ND
         "alarmed": bool(model._alarmed),
         "dtype": learners[0].state.weights.dtype.name,
     }
-    return header, {name: np.stack([getattr(one.state, name) for one in learners]) for name in KEPT}
+    arrays = {name: np.stack([getattr(one.state, name) for one in learners]) for name in KEPT}
+    for entries, group in ((SCALARS, "scalars"), (COUNTERS, "counters")):
+        stacked = np.stack([getattr(one.state, group) for one in learners])
+        arrays |= {entry: stacked[:, _place(entry)] for entry in entries}
+    return header, arrays
+
+
+def _place(entry: str) -> int:
+    """Return where the kernels keep a number."""
+    place: int = getattr(state, entry.upper())
+    return place
 
 
 def learner_from(archive: Archive, kind: type[AttentiveLearner]) -> AttentiveLearner:
@@ -60,7 +80,9 @@ def learner_from(archive: Archive, kind: type[AttentiveLearner]) -> AttentiveLea
     except (ValueError, ArithmeticError) as error:
         raise ModelFileError(f"its parameters are not those of {kind.__name__}: {error}") from error
     kept = {name: _kept(archive, name, getattr(fresh[0].state, name), count) for name in KEPT}
-    if (kept["order"] >= n).any() or (kept["whole"] < 0).any() or (kept["counts"] < 0).any():
+    kept["scalars"] = _numbers(archive, SCALARS, [one.state.scalars for one in fresh])
+    kept["counters"] = _numbers(archive, COUNTERS, [one.state.counters for one in fresh])
+    if (kept["order"] >= n).any() or (kept["counters"] < 0).any() or (kept["counts"] < 0).any():
         raise ModelFileError("its order or its counters are impossible")
     learners = [
         replace(one, state=one.state._replace(**{name: array[k].copy() for name, array in kept.items()}))
@@ -78,6 +100,15 @@ def learner_from(archive: Archive, kind: type[AttentiveLearner]) -> AttentiveLea
 
 def _kept(archive: Archive, name: str, like: NDArray[Any], count: int) -> NDArray[Any]:
     return archive.array(name, like.dtype, (count, *like.shape), finite=name not in MAY_BE_INFINITE)
+
+
+def _numbers(archive: Archive, entries: tuple[str, ...], fresh: list[NDArray[Any]]) -> NDArray[Any]:
+    """Return the numbers of every learner, by their names; those that the file lacks as they are in a new learner."""
+    numbers = np.stack(fresh)
+    for entry in entries:
+        if entry in archive.arrays:
+            numbers[:, _place(entry)] = archive.array(entry, numbers.dtype, (len(fresh),))
+    return numbers
 
 
 def _built(kind: type[AttentiveLearner], parameters: dict[str, Any]) -> AttentiveLearner:

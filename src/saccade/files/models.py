@@ -7,14 +7,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from saccade.attentive import AttentiveClassifier
 from saccade.exceptions import ModelFileError
-from saccade.files.archive import read_archive, write_archive
+from saccade.files.archive import DIGEST, Archive, read_archive, write_archive
 from saccade.files.attentive import attentive_from, attentive_parts
+from saccade.files.format1 import upgrade
 from saccade.files.learners import LEARNERS, learner_from, learner_parts
 from saccade.version import __version__
 
 __all__ = ["FORMAT", "load", "load_with", "save", "save_with"]
 
-FORMAT = 1
+FORMAT = 2
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -51,12 +52,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 def load_with(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any] | None]:
     """Load a model, and the state that was saved with it."""
     try:
-        archive = read_archive(path)
-        version = archive.header.get("format")
-        if type(version) is not int or version != FORMAT:
-            raise ModelFileError(
-                f"it has format {str(version)[:20]!r}, and this is saccade {__version__}, which reads format {FORMAT}"
-            )
+        archive = _in_present_format(read_archive(path))
         name = archive.field("class", str)
         if name == AttentiveClassifier.__name__:
             return attentive_from(archive), archive.header.get("state")
@@ -65,3 +61,16 @@ def load_with(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any] | None]
         return learner_from(archive, LEARNERS[name]), archive.header.get("state")
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)} cannot be loaded: {error}.") from None
+
+
+def _in_present_format(archive: Archive) -> Archive:
+    version = archive.header.get("format")
+    if type(version) is int and version == 1:
+        return upgrade(archive)
+    if type(version) is not int or version != FORMAT:
+        raise ModelFileError(
+            f"it has format {str(version)[:20]!r}, and this is saccade {__version__}, which reads formats 1 to {FORMAT}"
+        )
+    if DIGEST not in archive.header:
+        raise ModelFileError("it lacks the SHA-256 that every file of its format has")
+    return archive

@@ -63,13 +63,15 @@ def measure_spread(state, settings, c, inner):
         return
     m, q = margin_moments(state.weights, state.mean[c], state.var[c])
     if q > 0:
-        deviation = inner - state.real[INTERCEPT] - m
-        state.real[WIDTH_0 + c] = math.sqrt(following(state.real[WIDTH_0 + c] ** 2, deviation * deviation / q, seen))
+        deviation = inner - state.scalars[INTERCEPT] - m
+        state.scalars[WIDTH_0 + c] = math.sqrt(
+            following(state.scalars[WIDTH_0 + c] ** 2, deviation * deviation / q, seen)
+        )
         if settings.regress:
             for k in range(state.path.shape[0]):
                 part = state.path[k]
-                state.near[c, k] = following(state.near[c, k], part * part / q, seen)
-                state.cross[c, k] = following(state.cross[c, k], part * deviation / q, seen)
+                state.partial_square[c, k] = following(state.partial_square[c, k], part * part / q, seen)
+                state.partial_product[c, k] = following(state.partial_product[c, k], part * deviation / q, seen)
 
 
 @inlined
@@ -95,7 +97,7 @@ def rarity(state, settings):
     if not settings.law.centred:
         return 1.0
     delta = min(settings.delta, 0.4)
-    return upper_quantile(delta * state.real[IMPORTANT_SHARE]) / upper_quantile(delta)
+    return upper_quantile(delta * state.scalars[IMPORTANT_SHARE]) / upper_quantile(delta)
 
 
 @inlined
@@ -107,18 +109,18 @@ def audit_example(state, settings, c, inner, chosen, live, important, stopped):
     Bates 2024). Only those chosen by the audit itself, evenly over the stream, are counted, and none before the
     boundary is live.
     """
-    real, whole = state.real, state.whole
-    whole[N_AUDITED] += chosen
+    scalars, counters = state.scalars, state.counters
+    counters[N_AUDITED] += chosen
     measure_spread(state, settings, c, inner)
     if live:
         seen = state.counts[0, 0] + state.counts[1, 0]
-        real[IMPORTANT_SHARE] = following(real[IMPORTANT_SHARE], important, seen)
+        scalars[IMPORTANT_SHARE] = following(scalars[IMPORTANT_SHARE], important, seen)
         if important:
-            whole[N_IMPORTANT] += chosen
-            whole[N_MISSED] += chosen and stopped
-            whole[TRACKED] += 1
-            rate = max(SLOWEST_RATE, FIRST_RATE / math.sqrt(whole[TRACKED]))
-            real[MULTIPLIER] *= math.exp(rate * (stopped - settings.delta))
-    factor = real[MULTIPLIER] * rarity(state, settings)
-    real[FACTOR_0] = factor * (1.0 if settings.regress else real[WIDTH_0])
-    real[FACTOR_0 + 1] = factor * (1.0 if settings.regress else real[WIDTH_0 + 1])
+            counters[N_IMPORTANT] += chosen
+            counters[N_MISSED] += chosen and stopped
+            counters[TRACKED] += 1
+            rate = max(SLOWEST_RATE, FIRST_RATE / math.sqrt(counters[TRACKED]))
+            scalars[MULTIPLIER] *= math.exp(rate * (stopped - settings.delta))
+    factor = scalars[MULTIPLIER] * rarity(state, settings)
+    scalars[FACTOR_0] = factor * (1.0 if settings.regress else scalars[WIDTH_0])
+    scalars[FACTOR_0 + 1] = factor * (1.0 if settings.regress else scalars[WIDTH_0 + 1])

@@ -15,42 +15,42 @@ def add_weighted(total, values, weight, size):
 
 
 @inlined
-def settle(plan, k, size, rows, total, kept, margin, n_read, stopped):
-    """Write down the rows that checkpoint k decides; list where the others are in ``kept`` and return how many.
+def settle(plan, k, size, rows, total, places, margin, n_read, stopped):
+    """Write down the rows that checkpoint k decides; list the places of the others and return how many.
 
     Decided ones are listed from the back. No branch depends on the data, for it would be guessed wrongly half the time.
     """
-    upper, lower, end = plan.upper[k], plan.lower[k], plan.checkpoints[k]
+    upper, lower, end = plan.upper[:, k], plan.lower[:, k], plan.checkpoints[k]
     left = 0
     for s in range(size):
         going_on = not is_clear(total[:, s], lower, upper)
-        kept[left] = s
-        kept[size - 1 - (s - left)] = s if not going_on else kept[size - 1 - (s - left)]
+        places[left] = s
+        places[size - 1 - (s - left)] = s if not going_on else places[size - 1 - (s - left)]
         left += going_on
     for c in range(total.shape[0]):
         score = total[c]
         for d in range(left, size):
-            margin[rows[kept[d]], c] = score[kept[d]]
+            margin[rows[places[d]], c] = score[places[d]]
     for d in range(left, size):
-        i = rows[kept[d]]
+        i = rows[places[d]]
         n_read[i], stopped[i] = end, True
     return left
 
 
 @inlined
-def move_together(plan, k, left, rows, total, kept, values):
+def move_together(plan, k, left, rows, total, places, values):
     """Move what is known of the undecided rows to the front; values that no later checkpoint weighs are left behind."""
     for s in range(left):
-        rows[s] = rows[kept[s]]
+        rows[s] = rows[places[s]]
     for c in range(total.shape[0]):
         score = total[c]
         for s in range(left):
-            score[s] = score[kept[s]]
+            score[s] = score[places[s]]
     if k + 1 < plan.checkpoints.shape[0] and plan.first[k + 1] == 0:
         for p in range(plan.checkpoints[k]):
             column = values[p]
             for s in range(left):
-                column[s] = column[kept[s]]
+                column[s] = column[places[s]]
 
 
 @inlined
@@ -61,7 +61,7 @@ def gather(column, rows, size, target):
 
 
 @inlined
-def check(plan, k, size, rows, values, total, kept, margin, n_read, stopped):
+def check(plan, k, size, rows, values, total, places, margin, n_read, stopped):
     """Weigh what was read at checkpoint k; return how many rows stay undecided."""
     first, end, begin = plan.first[k], plan.checkpoints[k], plan.begins[k]
     for c in range(total.shape[0]):
@@ -70,19 +70,19 @@ def check(plan, k, size, rows, values, total, kept, margin, n_read, stopped):
             score[s] = shift + (score[s] if first > 0 else 0.0)
         for p in range(first, end):
             add_weighted(score, values[p], plan.weights[c, begin + p - first], size)
-    left = settle(plan, k, size, rows, total, kept, margin, n_read, stopped)
+    left = settle(plan, k, size, rows, total, places, margin, n_read, stopped)
     if left < size:
-        move_together(plan, k, left, rows, total, kept, values)
+        move_together(plan, k, left, rows, total, places, values)
     return left
 
 
 @kernel
-def read_blocks(X, plan, rows, values, total, kept, margin, n_read, stopped):
+def read_blocks(X, plan, rows, values, total, places, margin, n_read, stopped):
     """Read all rows of an array in the room that is given.
 
     Return -1, or the first row whose margin is not finite.
     """
-    block = rows.shape[0]
+    block, bad = rows.shape[0], -1
     for start in range(0, X.shape[0], block):
         size = min(block, X.shape[0] - start)
         for s in range(size):
@@ -92,14 +92,14 @@ def read_blocks(X, plan, rows, values, total, kept, margin, n_read, stopped):
             for p in range(position, plan.checkpoints[k]):
                 gather(X[:, plan.order[p]], rows, size, values[p])
             position = plan.checkpoints[k]
-            size = check(plan, k, size, rows, values, total, kept, margin, n_read, stopped)
+            size = check(plan, k, size, rows, values, total, places, margin, n_read, stopped)
             if size == 0:
                 break
         read_to_the_end(X, plan, size, rows, total, margin, n_read, stopped)
         for i in range(start, min(start + block, X.shape[0])):
-            if not all_finite(margin[i]):
-                return i
-    return -1
+            if bad < 0 and not all_finite(margin[i]):
+                bad = i
+    return bad
 
 
 @kernel
@@ -109,11 +109,11 @@ def read_to_the_end(X, plan, size, rows, total, margin, n_read, stopped):
     if abs(X.strides[1]) <= abs(X.strides[0]):
         for s in range(size):
             for c in range(scores):
-                total[c, s] = plan.offset[c] + weighted_sum(X[rows[s]], plan.coef[c])
+                total[c, s] = plan.intercept[c] + weighted_sum(X[rows[s]], plan.coef[c])
     else:
         for c in range(scores):
             for s in range(size):
-                total[c, s] = plan.offset[c]
+                total[c, s] = plan.intercept[c]
         for j in range(X.shape[1]):
             column = X[:, j]
             for c in range(scores):

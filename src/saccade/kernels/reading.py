@@ -15,15 +15,16 @@ def weighted_sum(values, weights):
 
 @inlined
 def is_clear(scores, lower, upper):
-    """Whether one score is far enough on either side, or the best of several leads the second best by enough."""
+    """Whether one score is far enough on either side, or the best of several leads the second best by what it must."""
     if scores.shape[0] == 1:
-        clear = (scores[0] >= upper) | (scores[0] <= lower)
+        clear = (scores[0] >= upper[0]) | (scores[0] <= lower[0])
     else:
-        best, second = -math.inf, -math.inf
+        best, second, demanded = -math.inf, -math.inf, math.inf
         for c in range(scores.shape[0]):
             second = max(second, min(best, scores[c]))
+            demanded = upper[c] if scores[c] > best else demanded
             best = max(best, scores[c])
-        clear = best - second >= upper
+        clear = best - second >= demanded
     return clear
 
 
@@ -44,11 +45,11 @@ def read_row(x, i, plan, values, margin, n_read, stopped):
             before = reached[c] if first > 0 else 0.0
             added = weighted_sum(values[first:end], plan.weights[c, begin : begin + end - first])
             reached[c] = before + plan.shift[c, k] + added
-        if is_clear(reached, plan.lower[k], plan.upper[k]):
+        if is_clear(reached, plan.lower[:, k], plan.upper[:, k]):
             n_read[i], stopped[i] = end, True
             return all_finite(reached)
     for c in range(reached.shape[0]):
-        reached[c] = plan.offset[c] + weighted_sum(x, plan.coef[c])
+        reached[c] = plan.intercept[c] + weighted_sum(x, plan.coef[c])
     n_read[i], stopped[i] = x.shape[0], False
     return all_finite(reached)
 
@@ -63,13 +64,17 @@ def all_finite(scores):
 
 @kernel
 def read_sparse(data, indices, indptr, row, plan, values, margin, n_read, stopped):
-    """Read all CSR rows, each spread over ``row``, an array of zeros, and taken up again."""
+    """Read all CSR rows, each scattered into ``row``, an array of zeros, whose touched entries are zeroed again.
+
+    Return -1, or the first row whose margin is not finite.
+    """
+    bad = -1
     for i in range(indptr.shape[0] - 1):
         for k in range(indptr[i], indptr[i + 1]):
             row[indices[k]] += data[k]
         finite = read_row(row, i, plan, values, margin, n_read, stopped)
         for k in range(indptr[i], indptr[i + 1]):
             row[indices[k]] = 0
-        if not finite:
-            return i
-    return -1
+        if not finite and bad < 0:
+            bad = i
+    return bad

@@ -77,7 +77,7 @@ def draw(state, seed, turn, unbiased):
     the paper does not rescale its draws.
     """
     n = state.weights.shape[0]
-    upto = state.spare_real
+    upto = state.work_real
     total = 0.0
     for j in range(n):
         total += abs(state.weights[j])
@@ -109,15 +109,15 @@ def first_above(ascending, value):
 @kernel
 def reorder(state, settings):
     """Make the order anew for the weights as they are, and say when it is due again."""
-    turn = state.whole[REORDERS]
+    turn = state.counters[REORDERS]
     if settings.order == SORTED and settings.regress:
-        weigh_by_spread(state.weights, state.var, state.spare_real)
-        sort_by_magnitude(state.spare_real, state.real[SCALE], state.order, state.spare_whole)
+        weigh_by_spread(state.weights, state.var, state.work_real)
+        sort_by_magnitude(state.work_real, state.scalars[SCALE], state.order, state.work_whole)
     elif settings.order == SORTED:
-        sort_by_magnitude(state.weights, state.real[SCALE], state.order, state.spare_whole)
+        sort_by_magnitude(state.weights, state.scalars[SCALE], state.order, state.work_whole)
     elif settings.order == PERMUTED:
         shuffle(state.order, settings.seed, turn)
     elif settings.order == SAMPLED or settings.order == SAMPLED_PRINTED:
         draw(state, settings.seed, turn, settings.order == SAMPLED)
-    state.whole[REORDERS] = turn + 1
-    state.whole[NEXT_REORDER] = int(state.whole[CHANGES] * GROWTH) + 1
+    state.counters[REORDERS] = turn + 1
+    state.counters[NEXT_REORDER] = int(state.counters[CHANGES] * GROWTH) + 1

@@ -17,14 +17,14 @@ TOTAL_VARIANCE, REST_VARIANCE, REST_SQUARED_WEIGHTS = range(3)
 # How many magnitudes the sorted order tells apart.
 BUCKETS = 512
 
-# Entries of State.real.
+# Entries of State.scalars.
 (
     SCALE,  # the weights are SCALE times State.weights, so that shrinking them costs one multiplication
     INTERCEPT,  # in units of SCALE, like the weights
     NORM2,  # squared norm of State.weights and, where one is fitted, INTERCEPT
     TOTAL,  # sum of average weight times SCALE over the steps so far
     AVERAGE_WEIGHT,  # sum of average weights over the steps so far
-    INTERCEPT_DEBT,  # as State.debt, for the intercept
+    INTERCEPT_CORRECTION,  # as State.correction, for the intercept
     EXPECTED_0,  # the unscaled margin expected of an example of the first class, from the centre
     EXPECTED_1,
     WEIGHT_SUM,  # of the weights of the examples so far
@@ -34,10 +34,10 @@ BUCKETS = 512
     MULTIPLIER,  # follows the share of important examples that the boundary misses
     FACTOR_0,  # on the cushions of the first class: its width, the multiplier, and the price of rarity
     FACTOR_1,
-    REAL_SIZE,
+    SCALARS_SIZE,
 ) = range(16)
 
-# Entries of State.whole.
+# Entries of State.counters.
 (
     STEP,  # t; the first example has t = 2, because at t = 1 the step of Pegasos erases the weights
     CHANGES,  # how often weights or moments have changed
@@ -52,7 +52,7 @@ BUCKETS = 512
     N_AUDITED,
     N_IMPORTANT,  # audited examples whose full margin lies below the threshold
     N_MISSED,  # those of them that the boundary would have filtered
-    WHOLE_SIZE,
+    COUNTERS_SIZE,
 ) = range(14)
 
 
@@ -62,24 +62,24 @@ class State(NamedTuple):
     order: NDArray[np.uint32]  # (n,) the features in the order in which they are read; drawn with repeats if sampled
     ratio: Floats  # (n,) what the sampled orders multiply each draw's weight with; empty for the others
     weights: Floats  # (n,) unscaled
-    debt: Floats  # (n,) the average of the weights is (TOTAL * weights - debt) / AVERAGE_WEIGHT
+    correction: Floats  # (n,) the average of the weights is (TOTAL * weights - correction) / AVERAGE_WEIGHT
     counts: Floats  # (2, n) how many examples of each class taught the moments
     mean: Floats  # (2, n)
     var: Floats  # (2, n)
-    stand_in: Floats  # (2, n) zeros for a boundary that ignores means, ones for one that ignores variances
+    neutral: Floats  # (2, n) zeros for a boundary that ignores means, ones for one that ignores variances
     cushion: NDArray[np.float64]  # (2, k) by how much a walk must exceed the importance threshold
     slope: NDArray[np.float64]  # (2, k) what the full margin deviates for each unit that the partial one does
-    near: NDArray[np.float64]  # (2, k) mean square of the partial margin's deviation over the independent variance
-    cross: NDArray[np.float64]  # (2, k) mean product of the partial and the full margin's deviations, likewise
+    partial_square: NDArray[np.float64]  # (2, k) of the partial margin's deviation, mean over the independent variance
+    partial_product: NDArray[np.float64]  # (2, k) of its deviation and the full margin's, likewise
     path: NDArray[np.float64]  # (k,) the deviations of one example
-    spare_real: NDArray[np.float64]  # (n,) room to work in
-    spare_whole: NDArray[np.int64]  # (n + BUCKETS + 1,)
-    real: NDArray[np.float64]  # (REAL_SIZE,)
-    whole: NDArray[np.int64]  # (WHOLE_SIZE,)
+    work_real: NDArray[np.float64]  # (n,) room to work in
+    work_whole: NDArray[np.int64]  # (n + BUCKETS + 1,)
+    scalars: NDArray[np.float64]  # (SCALARS_SIZE,)
+    counters: NDArray[np.int64]  # (COUNTERS_SIZE,)
 
 
 class Law(NamedTuple):
-    """A boundary as numbers: stop when y E[S_n] >= theta + cushion, with cushion = slope sqrt(shift + Q_k) - minus.
+    """A boundary as numbers: stop when y E[S_n] >= theta + cushion, with cushion = slope sqrt(shift + Q_k) - offset.
 
     E[S_n] is the full margin as expected after k features, Q_k the spread named by ``spread``. A factor c above 1
     widens the cushion to cushion + (c - 1) |cushion|.
@@ -89,7 +89,7 @@ class Law(NamedTuple):
     centred: int  # 1 when unread features count with their class means, 0 when they count as zero
     slope: float
     shift: float
-    minus: float
+    offset: float
     spread: int
 
 

@@ -9,7 +9,7 @@ from saccade.kernels.state import (
     EXPECTED_0,
     EXPECTED_1,
     INTERCEPT,
-    INTERCEPT_DEBT,
+    INTERCEPT_CORRECTION,
     NORM2,
     PA1,
     PEGASOS,
@@ -37,13 +37,13 @@ def dot_and_norm(weights, row):
 
 
 @loop
-def add_row(weights, debt, row, coefficient, owed):
-    """Add coefficient times the row to the weights and owed times the row to the debt of their average."""
+def add_row(weights, correction, row, coefficient, corrected):
+    """Add coefficient times the row to the weights, and corrected times the row to what corrects their average."""
     kind = weights.dtype.type
     for k in range(row.shape[0]):
         value = kind(row[k])
         weights[k] += coefficient * value
-        debt[k] += owed * value
+        correction[k] += corrected * value
 
 
 @loop
@@ -76,37 +76,37 @@ def projection(state, settings, norm2):
 
     The ball holds the optimum.
     """
-    norm = state.real[SCALE] * math.sqrt(max(norm2, 0.0) * settings.strength)
+    norm = state.scalars[SCALE] * math.sqrt(max(norm2, 0.0) * settings.strength)
     return 1.0 / norm if settings.project and norm > 1.0 else 1.0
 
 
 @inlined
 def add_example(state, settings, row, inner, norm2, coefficient):
     """Move the weights, the intercept and what their average owes; inner and norm2 count the intercept as a feature."""
-    real = state.real
-    step = coefficient / real[SCALE]
-    after = real[NORM2] + 2 * step * inner + step * step * norm2
+    scalars = state.scalars
+    step = coefficient / scalars[SCALE]
+    after = scalars[NORM2] + 2 * step * inner + step * step * norm2
     shrunk = projection(state, settings, after)
     if shrunk < SMALLEST_SCALE:  # what is added now would drown the average's sums in its rounding errors
-        after *= real[SCALE] * real[SCALE]
+        after *= scalars[SCALE] * scalars[SCALE]
         multiply_out(state)
         step = coefficient
     kind = state.weights.dtype.type
     if settings.average:
-        add_row(state.weights, state.debt, row, kind(step), kind(step * real[TOTAL]))
+        add_row(state.weights, state.correction, row, kind(step), kind(step * scalars[TOTAL]))
     else:
         add_row_only(state.weights, row, kind(step))
     if settings.intercept:
-        real[INTERCEPT] += step
-        real[INTERCEPT_DEBT] += step * real[TOTAL]
-    real[NORM2] = after
-    real[SCALE] *= shrunk
+        scalars[INTERCEPT] += step
+        scalars[INTERCEPT_CORRECTION] += step * scalars[TOTAL]
+    scalars[NORM2] = after
+    scalars[SCALE] *= shrunk
 
 
 @inlined
 def shrink(state, t):
     """Shrink the weights by the factor 1 - 1/t of Pegasos."""
-    state.real[SCALE] *= 1.0 - 1.0 / t
+    state.scalars[SCALE] *= 1.0 - 1.0 / t
 
 
 @inlined
@@ -116,24 +116,24 @@ def take_into_average(state, settings, t):
     Pegasos gives step t the weight t (Lacoste-Julien, Schmidt and Bach 2012: the rate 1/T of strongly convex
     problems, where equal weights give log(T)/T); the others weight all steps alike.
     """
-    real = state.real
+    scalars = state.scalars
     weight = float(t) if settings.rule <= ALGORITHM1 else 1.0
-    real[TOTAL] += weight * real[SCALE]
-    real[AVERAGE_WEIGHT] += weight
+    scalars[TOTAL] += weight * scalars[SCALE]
+    scalars[AVERAGE_WEIGHT] += weight
 
 
 @kernel
 def multiply_out(state):
     """Bring the scale back to 1 without a change of the weights or of their average."""
-    real = state.real
-    for j in range(state.debt.shape[0]):
-        state.debt[j] -= real[TOTAL] * state.weights[j]
+    scalars = state.scalars
+    for j in range(state.correction.shape[0]):
+        state.correction[j] -= scalars[TOTAL] * state.weights[j]
     for j in range(state.weights.shape[0]):
-        state.weights[j] *= real[SCALE]
-    real[INTERCEPT_DEBT] -= real[TOTAL] * real[INTERCEPT]
-    real[INTERCEPT] *= real[SCALE]
-    real[EXPECTED_0] *= real[SCALE]
-    real[EXPECTED_1] *= real[SCALE]
-    real[NORM2] *= real[SCALE] * real[SCALE]
-    real[TOTAL] = 0.0
-    real[SCALE] = 1.0
+        state.weights[j] *= scalars[SCALE]
+    scalars[INTERCEPT_CORRECTION] -= scalars[TOTAL] * scalars[INTERCEPT]
+    scalars[INTERCEPT] *= scalars[SCALE]
+    scalars[EXPECTED_0] *= scalars[SCALE]
+    scalars[EXPECTED_1] *= scalars[SCALE]
+    scalars[NORM2] *= scalars[SCALE] * scalars[SCALE]
+    scalars[TOTAL] = 0.0
+    scalars[SCALE] = 1.0

@@ -24,13 +24,13 @@ LEAST_UNEXPLAINED = 1e-3
 @inlined
 def centre(state, settings):
     """What is expected of an unread feature of each class: its mean, or zero where the boundary ignores means."""
-    return state.mean if settings.law.centred else state.stand_in
+    return state.mean if settings.law.centred else state.neutral
 
 
 @inlined
 def dispersion_of(state, settings):
     """What the squared weights of unread features count with: their variance, or one."""
-    return state.stand_in if settings.law.spread == REST_SQUARED_WEIGHTS else state.var
+    return state.neutral if settings.law.spread == REST_SQUARED_WEIGHTS else state.var
 
 
 @loop
@@ -46,7 +46,7 @@ def expected_margins(weights, means):
 @inlined
 def set_expected(state, settings):
     """Recompute the margin that is expected of an example of each class before anything is read."""
-    state.real[EXPECTED_0], state.real[EXPECTED_1] = expected_margins(state.weights, centre(state, settings))
+    state.scalars[EXPECTED_0], state.scalars[EXPECTED_1] = expected_margins(state.weights, centre(state, settings))
 
 
 @loop
@@ -79,17 +79,17 @@ def put_cushion(state, settings, c, k, spread):
         state.cushion[c, k] = np.inf
     else:
         law = settings.law
-        scale = state.real[SCALE]
-        state.cushion[c, k] = law.slope * math.sqrt(law.shift + scale * scale * max(spread, 0.0)) - law.minus
+        scale = state.scalars[SCALE]
+        state.cushion[c, k] = law.slope * math.sqrt(law.shift + scale * scale * max(spread, 0.0)) - law.offset
 
 
 @inlined
 def put_regression(state, c, k):
     """Store how the full margin follows the partial one; return the share of its variance that is left unexplained."""
-    near, cross = state.near[c, k], state.cross[c, k]
+    near, cross = state.partial_square[c, k], state.partial_product[c, k]
     state.slope[c, k] = cross / near if near > 0 else 1.0
     explained = cross * cross / near if near > 0 else 0.0
-    return max(state.real[WIDTH_0 + c] ** 2 - explained, LEAST_UNEXPLAINED)
+    return max(state.scalars[WIDTH_0 + c] ** 2 - explained, LEAST_UNEXPLAINED)
 
 
 @kernel

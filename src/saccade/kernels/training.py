@@ -47,15 +47,15 @@ FETCHED = 32
 @inlined
 def learn_from(row, state, settings, checkpoints, c, t, importance, chosen, witness, stopped):
     """Take one step with an example that was read to its end; return False where its margin is not finite."""
-    real, whole = state.real, state.whole
+    scalars, counters = state.scalars, state.counters
     sign = 2.0 * c - 1.0
     inner, norm2 = dot_and_norm(state.weights, row)
-    inner += real[INTERCEPT]
+    inner += scalars[INTERCEPT]
     norm2 += settings.intercept
-    margin = sign * real[SCALE] * inner
+    margin = sign * scalars[SCALE] * inner
     if not (math.isfinite(margin) and math.isfinite(norm2)):
         return False
-    whole[N_READ] += settings.limit
+    counters[N_READ] += settings.limit
     taught = settings.attentive and (witness or settings.audit == 0)
     if settings.attentive and witness:
         if settings.regress:
@@ -63,23 +63,23 @@ def learn_from(row, state, settings, checkpoints, c, t, importance, chosen, witn
             stopped = would_stop(state, settings, c)
         important = 1 if margin < settings.law.theta else 0
         audit_example(state, settings, c, inner, int(chosen), t > WARM_UP, important, int(stopped))
-        whole[CHANGES] += 1
+        counters[CHANGES] += 1
     if taught:
         moved = learn_moments(state.counts[c], state.mean[c], state.var[c], row, state.weights)
         if settings.law.centred:
-            real[EXPECTED_0 + c] += moved
+            scalars[EXPECTED_0 + c] += moved
     passed_over = settings.limit < row.shape[0] and margin >= settings.law.theta
     if passed_over:
-        whole[N_FILTERED] += 1
-        whole[N_READ_FILTERED] += settings.limit
+        counters[N_FILTERED] += 1
+        counters[N_READ_FILTERED] += settings.limit
     if settings.rule == PEGASOS or (settings.rule == ALGORITHM1 and not passed_over):
         shrink(state, t)
     length = 0.0 if passed_over else step_length(settings, t, margin, norm2, importance)
     if length > 0:
-        whole[N_UPDATES] += 1
-        whole[CHANGES] += 1
+        counters[N_UPDATES] += 1
+        counters[CHANGES] += 1
         add_example(state, settings, row, inner, norm2, sign * length)
-    if whole[CHANGES] >= whole[NEXT_REORDER]:
+    if counters[CHANGES] >= counters[NEXT_REORDER]:
         reorder(state, settings)
         if settings.attentive:
             set_cushions(state, settings, checkpoints)
@@ -91,16 +91,16 @@ def learn_from(row, state, settings, checkpoints, c, t, importance, chosen, witn
 @inlined
 def filter_out(row, state, settings, size, c, t, start):
     """Pass over an example that the boundary stopped after size features."""
-    whole = state.whole
-    whole[N_FILTERED] += 1
-    whole[N_READ] += size
-    whole[N_READ_FILTERED] += size
+    counters = state.counters
+    counters[N_FILTERED] += 1
+    counters[N_READ] += size
+    counters[N_READ_FILTERED] += size
     if settings.audit == 0:
         moved = learn_read_moments(
             state.counts[c], state.mean[c], state.var[c], row, state.order, start, size, state.weights
         )
         if settings.law.centred:
-            state.real[EXPECTED_0 + c] += moved
+            state.scalars[EXPECTED_0 + c] += moved
     if settings.rule == PEGASOS:
         shrink(state, t)
 
@@ -110,11 +110,11 @@ def take_example(X, i, c, weight, checkpoints, state, settings, buffer):
     """Walk over row i, filter it or learn from it; return False where its margin is not finite."""
     n = X.shape[1]
     sampled = settings.order >= SAMPLED
-    state.whole[N_EXAMPLES] += 1
-    state.whole[STEP] += 1
-    t = state.whole[STEP]
-    state.real[WEIGHT_SUM] += weight
-    importance = weight * state.whole[N_EXAMPLES] / state.real[WEIGHT_SUM]  # relative to the mean so far
+    state.counters[N_EXAMPLES] += 1
+    state.counters[STEP] += 1
+    t = state.counters[STEP]
+    state.scalars[WEIGHT_SUM] += weight
+    importance = weight * state.counters[N_EXAMPLES] / state.scalars[WEIGHT_SUM]  # relative to the mean so far
     chosen, witness = False, False
     if settings.audit > 0:
         u = uniform(settings.seed, AUDIT, t)
@@ -137,7 +137,7 @@ def take_example(X, i, c, weight, checkpoints, state, settings, buffer):
         finite = learn_from(X[i], state, settings, checkpoints, c, t, importance, chosen, witness, stop >= 0)
     if finite and settings.average:
         take_into_average(state, settings, t)
-    if state.real[SCALE] < SMALLEST_SCALE:
+    if state.scalars[SCALE] < SMALLEST_SCALE:
         multiply_out(state)
     return finite
 

@@ -28,7 +28,7 @@ def read_eight(x, order, weights, middle, k):
 def demanded(state, c, k):
     """Return by how much a walk must exceed the importance threshold at this checkpoint to be stopped."""
     cushion = state.cushion[c, k]
-    return cushion + (state.real[FACTOR_0 + c] - 1.0) * abs(cushion)
+    return cushion + (state.scalars[FACTOR_0 + c] - 1.0) * abs(cushion)
 
 
 @inlined
@@ -43,8 +43,8 @@ def judge(state, settings, c, k, margin):
 @inlined
 def walk(x, state, settings, checkpoints, c):
     """Read a row in order until the boundary stops it; return the checkpoint, or -1, and the margin expected there."""
-    factor = (2.0 * c - 1.0) * state.real[SCALE]
-    start = state.real[INTERCEPT] + state.real[EXPECTED_0 + c]
+    factor = (2.0 * c - 1.0) * state.scalars[SCALE]
+    start = state.scalars[INTERCEPT] + state.scalars[EXPECTED_0 + c]
     middle = centre(state, settings)[c]
     deviation = 0.0
     position = 0
@@ -74,8 +74,8 @@ def trace(x, order, weights, middle, checkpoints, path):
 @inlined
 def would_stop(state, settings, c):
     """Return whether a walk over the row that was traced would be stopped."""
-    factor = (2.0 * c - 1.0) * state.real[SCALE]
-    start = state.real[INTERCEPT] + state.real[EXPECTED_0 + c]
+    factor = (2.0 * c - 1.0) * state.scalars[SCALE]
+    start = state.scalars[INTERCEPT] + state.scalars[EXPECTED_0 + c]
     for k in range(state.path.shape[0]):
         decision = judge(state, settings, c, k, factor * (start + state.slope[c, k] * state.path[k]))
         if decision != 0:
@@ -93,9 +93,9 @@ def ring(start, position, n):
 def walk_draws(x, state, settings, checkpoints, c, start):
     """Like walk, over the sampled draws, which are taken in a ring from a random start."""
     n = state.order.shape[0]
-    factor = (2.0 * c - 1.0) * state.real[SCALE]
-    expected = state.real[INTERCEPT] + state.real[EXPECTED_0 + c]
-    share = state.real[EXPECTED_0 + c] / n  # each draw replaces the n-th part of what was expected
+    factor = (2.0 * c - 1.0) * state.scalars[SCALE]
+    expected = state.scalars[INTERCEPT] + state.scalars[EXPECTED_0 + c]
+    share = state.scalars[EXPECTED_0 + c] / n  # each draw replaces the n-th part of what was expected
     position = 0
     for k in range(checkpoints.shape[0]):
         while position < checkpoints[k]:

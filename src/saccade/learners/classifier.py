@@ -29,9 +29,10 @@ from saccade.learners.online import OnlineLearner, UpdateRule, new_learner
 from saccade.learners.record import TrainingRecord
 from saccade.planning.boundaries import Budget, as_boundary
 from saccade.planning.orders import CODES
-from saccade.reading.inputs import Rows, as_read_only, check_rows, encode_labels, raise_not_finite
-from saccade.reading.plan import Plan, Reading
+from saccade.reading.inputs import Rows, check_columns, check_rows, encode_labels, raise_not_finite
+from saccade.reading.plan import Outcome, Plan, Reading
 from saccade.reading.reader import read_plan
+from saccade.reading.sources import Source, column_source
 from saccade.version import __version__
 
 __all__ = ["AttentiveLearner"]
@@ -176,50 +177,53 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
 
     def full_margin(self, X: Any) -> NDArray[np.float64]:
         """Return the margins from all features: ``X @ coef_.T + intercept_``, one column per class beyond two."""
-        X = self._check_for_reading(X)
-        return self._read_all(X, self._full_plans())[0]
+        return self._checked_reading(X, full=True).margin
 
     def read(self, X: Any) -> Reading:
         """Return label, margin, number of features read and whether the reading stopped early, for each row."""
-        X = self._check_for_reading(X)
-        margin, n_read, stopped = self._read_all(X, self._plans)
-        if len(self._plans) > 1:
-            self._read_rejected(X, margin, n_read, stopped)
-        index = margin.argmax(axis=1) if margin.ndim == 2 else (margin > 0).astype(np.intp)
-        return Reading(self.classes_[index], margin, n_read, stopped)
+        return self._checked_reading(X, full=False)
+
+    def read_source(self, source: Source, *, full: bool = False) -> Reading:
+        """Read the rows of any storage, in full or not; a row whose values are not finite has such a margin."""
+        check_is_fitted(self)
+        return Reading.of(self.classes_, self._outcome(source, full))
+
+    def _checked_reading(self, X: Any, *, full: bool) -> Reading:
+        check_is_fitted(self)
+        source = column_source(check_columns(self, X))
+        outcome = self._outcome(source, full)
+        if outcome.bad >= 0:
+            raise_not_finite(self, source, outcome.bad)
+        return Reading.of(self.classes_, outcome)
 
     @property
     def _plans(self) -> list[Plan]:
         return [one.plan for one in self._learners]
 
-    def _full_plans(self) -> list[Plan]:
-        return [plan.without_stops() for plan in self._plans]
+    def _outcome(self, source: Source, full: bool) -> Outcome:
+        """Read all rows by the plan of each learner."""
+        plans = self._plans
+        if full:
+            return self._run([plan.without_stops() for plan in plans], source)
+        outcome = self._run(plans, source)
+        # Rows that no class accepts are read to the end: margins at different stops cannot be compared.
+        rejected = np.flatnonzero(outcome.stopped & (outcome.margin <= 0).all(axis=1))
+        if len(plans) == 1 or rejected.size == 0:
+            return outcome
+        whole = self._outcome(source.take(rejected), full=True)
+        for target, values in zip(outcome[:3], whole[:3], strict=True):
+            target[rejected] = values
+        bad = [outcome.bad, int(rejected[whole.bad]) if whole.bad >= 0 else -1]
+        return outcome._replace(bad=min((row for row in bad if row >= 0), default=-1))
 
-    def _read_rejected(
-        self, X: Rows, margin: NDArray[np.float64], n_read: NDArray[np.int64], stopped: NDArray[np.bool_]
-    ) -> None:
-        """Read rows that no class accepts to the end: margins at different stops cannot be compared."""
-        rows = np.flatnonzero(stopped & (margin <= 0).all(axis=1))
-        if rows.size:
-            margin[rows], n_read[rows], stopped[rows] = self._read_all(X, self._full_plans(), rows)
-
-    def _check_for_reading(self, X: Any) -> Rows:
-        check_is_fitted(self)
-        return check_rows(self, X, reset=False)
-
-    def _read_all(
-        self, X: Rows, plans: list[Plan], rows: NDArray[np.intp] | None = None
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
-        """Read all rows, or the given ones, by each plan."""
-        part = X if rows is None else as_read_only(X[rows])
-        results = self._in_threads(read_plan, [(plan, part) for plan in plans])
-        for *_, bad in results:
-            if bad >= 0:
-                raise_not_finite(self, X, bad if rows is None else int(rows[bad]))
-        margins, reads, stops, _ = zip(*results, strict=True)
-        if len(plans) == 1:
-            return margins[0][:, 0], reads[0], stops[0]
-        return np.concatenate(margins, axis=1), np.sum(reads, axis=0), np.any(stops, axis=0)
+    def _run(self, plans: list[Plan], source: Source) -> Outcome:
+        outcomes = self._in_threads(read_plan, [(plan, source) for plan in plans])
+        if len(outcomes) == 1:
+            only: Outcome = outcomes[0]
+            return only
+        margins, reads, stops, bad = zip(*outcomes, strict=True)
+        first_bad = min((row for row in bad if row >= 0), default=-1)
+        return Outcome(np.concatenate(margins, axis=1), np.sum(reads, axis=0), np.any(stops, axis=0), first_bad)
 
     def _in_threads(self, function: Callable[..., Any], calls: list[tuple[Any, ...]]) -> list[Any]:
         """Run independent calls, in threads where there are several; the kernels let go of the interpreter's lock."""
@@ -335,7 +339,7 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         bad = self._in_threads(OnlineLearner.learn, calls)
         for row in bad:
             if row >= 0:
-                raise_not_finite(self, X, row)
+                raise_not_finite(self, column_source(X), row)
 
     def _take(self, learners: list[OnlineLearner], classes: NDArray[Any]) -> None:
         """Make what was learned visible, all at once, so that a failure before this leaves the model as it was."""

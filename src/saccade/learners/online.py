@@ -70,25 +70,25 @@ class OnlineLearner:
 
     @property
     def counters(self) -> NDArray[np.int64]:
-        return self.state.whole
+        return self.state.counters
 
     @property
     def factors(self) -> NDArray[np.float64]:
         """By what the cushions of the two classes are multiplied: 1 without an audit."""
-        factors = np.array([self.state.real[codes.FACTOR_0], self.state.real[codes.FACTOR_1]])
-        widths = np.array([self.state.real[codes.WIDTH_0], self.state.real[codes.WIDTH_1]])
+        factors = np.array([self.state.scalars[codes.FACTOR_0], self.state.scalars[codes.FACTOR_1]])
+        widths = np.array([self.state.scalars[codes.WIDTH_0], self.state.scalars[codes.WIDTH_1]])
         return factors * widths if self.settings.regress else factors
 
     def weights(self) -> tuple[NDArray[np.float64], float]:
         """Return the weights and the intercept: averaged over the steps, or those after the last one."""
-        real = self.state.real
+        scalars = self.state.scalars
         weights = self.state.weights.astype(np.float64)
-        intercept = real[codes.INTERCEPT]
-        if not self.settings.average or real[codes.AVERAGE_WEIGHT] == 0:
-            return real[codes.SCALE] * weights, float(real[codes.SCALE] * intercept)
-        total, weight = real[codes.TOTAL], real[codes.AVERAGE_WEIGHT]
-        return (total * weights - self.state.debt) / weight, float(
-            (total * intercept - real[codes.INTERCEPT_DEBT]) / weight
+        intercept = scalars[codes.INTERCEPT]
+        if not self.settings.average or scalars[codes.AVERAGE_WEIGHT] == 0:
+            return scalars[codes.SCALE] * weights, float(scalars[codes.SCALE] * intercept)
+        total, weight = scalars[codes.TOTAL], scalars[codes.AVERAGE_WEIGHT]
+        return (total * weights - self.state.correction) / weight, float(
+            (total * intercept - scalars[codes.INTERCEPT_CORRECTION]) / weight
         )
 
     def moments(self) -> Moments:
@@ -160,7 +160,7 @@ def new_learner(
     state = _new_state(n_features, dtype, settings, where)
     if settings.order not in (codes.NATURAL, codes.SORTED):  # which begin in natural order anyway
         reorder(state, settings)
-        state.whole[codes.NEXT_REORDER] = 0
+        state.counters[codes.NEXT_REORDER] = 0
     return OnlineLearner(boundary, order, settings, where, state, only_reject)
 
 
@@ -178,33 +178,33 @@ def _new_state(n: int, dtype: np.dtype[np.floating], settings: Settings, where: 
         return np.zeros(shape, dtype)
 
     moments = n if settings.attentive else 0
-    real = np.zeros(codes.REAL_SIZE)
-    real[codes.SCALE] = 1.0
-    real[codes.MULTIPLIER], real[codes.IMPORTANT_SHARE] = FIRST_MULTIPLIER, FIRST_SHARE
+    scalars = np.zeros(codes.SCALARS_SIZE)
+    scalars[codes.SCALE] = 1.0
+    scalars[codes.MULTIPLIER], scalars[codes.IMPORTANT_SHARE] = FIRST_MULTIPLIER, FIRST_SHARE
     width = 1.0 if settings.law.spread == codes.REST_SQUARED_WEIGHTS else FIRST_WIDTH
-    real[codes.WIDTH_0] = real[codes.WIDTH_1] = width
+    scalars[codes.WIDTH_0] = scalars[codes.WIDTH_1] = width
     first = FIRST_MULTIPLIER * (1.0 if settings.regress else width)
-    real[codes.FACTOR_0] = real[codes.FACTOR_1] = first if settings.audit > 0 else 1.0
-    whole = np.zeros(codes.WHOLE_SIZE, dtype=np.int64)
-    whole[codes.STEP] = 1
+    scalars[codes.FACTOR_0] = scalars[codes.FACTOR_1] = first if settings.audit > 0 else 1.0
+    counters = np.zeros(codes.COUNTERS_SIZE, dtype=np.int64)
+    counters[codes.STEP] = 1
     explained = np.array([width**2 * where / n] * 2)  # until it is measured: as if features were alike and independent
     ones = settings.law.spread == codes.REST_SQUARED_WEIGHTS
     return State(
         order=np.arange(n, dtype=np.uint32),
         ratio=zeros(n if settings.order >= codes.SAMPLED else 0),
         weights=zeros(n),
-        debt=zeros(n if settings.average else 0),
+        correction=zeros(n if settings.average else 0),
         counts=zeros(2, moments),
         mean=zeros(2, moments),
         var=zeros(2, moments),
-        stand_in=np.full((2, moments), float(ones), dtype),
+        neutral=np.full((2, moments), float(ones), dtype),
         cushion=np.full((2, where.size), np.inf),
         slope=np.ones((2, where.size)),
-        near=explained,
-        cross=explained.copy(),
+        partial_square=explained,
+        partial_product=explained.copy(),
         path=np.zeros(where.size),
-        spare_real=np.zeros(n if settings.order >= codes.SORTED else 0),
-        spare_whole=np.zeros(n + codes.BUCKETS + 1, dtype=np.int64),
-        real=real,
-        whole=whole,
+        work_real=np.zeros(n if settings.order >= codes.SORTED else 0),
+        work_whole=np.zeros(n + codes.BUCKETS + 1, dtype=np.int64),
+        scalars=scalars,
+        counters=counters,
     )

@@ -47,5 +47,5 @@ class TrainingRecord:
     @classmethod
     def of(cls, counters: Iterable[NDArray[np.int64]]) -> "TrainingRecord":
         """Add up the counters of the kernels."""
-        total = sum(counters, start=np.zeros(state.WHOLE_SIZE, dtype=np.int64)).tolist()
+        total = sum(counters, start=np.zeros(state.COUNTERS_SIZE, dtype=np.int64)).tolist()
         return cls(**{name: total[getattr(state, name.upper())] for name in cls.__dataclass_fields__})

@@ -1,7 +1,7 @@
-"""What a fitted linear model is made of: weights and intercepts in terms of the columns that a user passes."""
+"""Linear classifiers: a part is a column, and counts with its weight."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,41 +11,56 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import check_is_fitted
 
-__all__ = ["LinearModel", "LoadedLinear", "linear_model"]
+from saccade.reading.arrays import FLOATS_AND_BYTES
+from saccade.reading.sources import Source, column_source
+
+__all__ = ["ACCEPTED", "LinearModel", "LoadedLinear", "take_apart"]
 
 Reals = NDArray[np.float64]
 
-_ACCEPTED = (
-    "Accepted are fitted linear classifiers with coef_, intercept_ and classes_ (LinearSVC, LogisticRegression, "
-    "SGDClassifier, RidgeClassifier, LinearDiscriminantAnalysis, saccade's own), alone or at the end of a Pipeline of "
-    "StandardScaler, MinMaxScaler(clip=False), MaxAbsScaler and RobustScaler."
+ACCEPTED = (
+    "fitted linear classifiers with coef_, intercept_ and classes_ (LinearSVC, LogisticRegression, SGDClassifier, "
+    "RidgeClassifier, LinearDiscriminantAnalysis, saccade's own), alone or at the end of a Pipeline of StandardScaler, "
+    "MinMaxScaler(clip=False), MaxAbsScaler and RobustScaler"
 )
 
 
 @dataclass(frozen=True)
 class LinearModel:
-    """One score per row of ``coef``: two classes have one, others one each."""
+    """One score per row of ``coef``, over the columns that a user passes."""
 
-    coef: Reals  # (scores, n_features)
+    coef: Reals  # (scores, columns)
     intercept: Reals  # (scores,)
     classes: NDArray[Any]
-    names: NDArray[Any] | None  # of the features, where the model knows them
+    columns: tuple[str, ...] | None = None
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.coef.shape[1])
+
+    def values(self, X: Any, rows: NDArray[np.intp]) -> NDArray[np.floating]:
+        part = check_array(_safe_indexing(X, rows), accept_sparse="csr", dtype=FLOATS_AND_BYTES, input_name="X")
+        dense = part.toarray() if hasattr(part, "toarray") else part
+        return np.ascontiguousarray(dense, dtype=np.float64 if dense.dtype == np.float64 else np.float32)
+
+    def source(self, X: Any) -> Source:
+        return column_source(X)
+
+    def named(self, columns: tuple[str, ...]) -> "LinearModel":
+        return replace(self, columns=columns)
 
 
 class LoadedLinear(LinearClassifierMixin, BaseEstimator):
     """A linear classifier of which only the weights are known: it predicts, and cannot be fitted."""
 
-    def __init__(
-        self, coef: Reals, intercept: Reals, classes: NDArray[Any], names: Sequence[str] | None = None
-    ) -> None:
-        self.coef = coef
-        self.intercept = intercept
-        self.classes = classes
+    def __init__(self, model: LinearModel, names: Sequence[str] | None = None) -> None:
+        self.model = model
         self.names = names
-        self.coef_, self.intercept_, self.classes_ = coef, intercept, classes
-        self.n_features_in_ = coef.shape[1]
+        self.coef_, self.intercept_, self.classes_ = model.coef, model.intercept, model.classes
+        self.n_features_in_ = model.n_columns
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
 
@@ -53,8 +68,8 @@ class LoadedLinear(LinearClassifierMixin, BaseEstimator):
         raise TypeError("This model was loaded from a file, with its weights alone: it cannot be fitted again.")
 
 
-def linear_model(model: Any) -> LinearModel:
-    """Take a fitted model apart; the scaling of a pipeline becomes part of the weights."""
+def take_apart(model: Any) -> LinearModel | None:
+    """Return the weights by column of a linear model, the scaling of its pipeline folded in; None for other models."""
     names = getattr(model, "feature_names_in_", None)
     scalers: list[Any] = []
     while isinstance(model, Pipeline | FrozenEstimator):
@@ -64,23 +79,22 @@ def linear_model(model: Any) -> LinearModel:
             steps = [step for _, step in model.steps if step not in (None, "passthrough")]
             scalers, model = [*scalers, *steps[:-1]], steps[-1]
         names = getattr(model, "feature_names_in_", None) if names is None else names
-    if not hasattr(model, "fit"):
-        raise TypeError(f"{model!r} is not an estimator. {_ACCEPTED}")
-    check_is_fitted(model)
-    missing = [name for name in ("coef_", "intercept_", "classes_") if not hasattr(model, name)]
-    if missing:
-        raise TypeError(
-            f"{type(model).__name__} is not a linear classifier: it has no {', '.join(missing)}. {_ACCEPTED}"
-        )
+    if hasattr(model, "fit"):
+        check_is_fitted(model)
+    if not all(hasattr(model, name) for name in ("coef_", "intercept_", "classes_")):
+        return None
     coef = np.atleast_2d(np.asarray(_dense(model.coef_), dtype=np.float64))
     intercept = np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), (coef.shape[0],))
     classes = np.asarray(model.classes_)
     if coef.shape[0] != (1 if classes.size == 2 else classes.size):
-        raise TypeError(f"{type(model).__name__} has {coef.shape[0]} scores for {classes.size} classes. {_ACCEPTED}")
+        raise TypeError(
+            f"{type(model).__name__} has {coef.shape[0]} scores for {classes.size} classes. Accepted are {ACCEPTED}."
+        )
     for scaler in reversed(scalers):
         factor, shift = _scaling(scaler)
         intercept, coef = intercept + coef @ shift, coef * factor
-    return LinearModel(np.ascontiguousarray(coef), np.array(intercept), classes, names)
+    columns = None if names is None else tuple(map(str, names))
+    return LinearModel(np.ascontiguousarray(coef), np.array(intercept), classes, columns)
 
 
 def _dense(coef: Any) -> Any:
@@ -102,4 +116,4 @@ def _scaling(scaler: Any) -> tuple[Reals, Reals]:
         return 1 / scaler.scale_, zero
     if type(scaler) is MinMaxScaler and not scaler.clip:
         return scaler.scale_, scaler.min_
-    raise TypeError(f"{scaler!r} does not scale each feature by itself. {_ACCEPTED}")
+    raise TypeError(f"{scaler!r} does not scale each feature by itself. Accepted are {ACCEPTED}.")

@@ -36,10 +36,10 @@ def plan_without(plan: Plan, population: Population, missing: NDArray[np.bool_],
     Margins must be clearer than before by the standard deviation of the missing part, as often as the normal quantile
     of delta says.
     """
-    width, several = float(-ndtri(delta / 2)), plan.offset.size > 1
+    width, several = float(-ndtri(delta / 2)), plan.several
     weights, shift = plan.weights.copy(), plan.shift.copy()
     lower, upper = plan.lower.copy(), plan.upper.copy()
-    variance = np.zeros(plan.offset.size)
+    variance = np.zeros(plan.intercept.size)
     for k, end in enumerate(plan.checkpoints):
         first, begin = plan.first[k], plan.begins[k]
         features = plan.order[first:end]
@@ -49,11 +49,11 @@ def plan_without(plan: Plan, population: Population, missing: NDArray[np.bool_],
         shift[:, k] += constant
         variance = uncertain + (variance if first else 0.0)
         spread = np.sqrt(2 * variance.max() if several else variance[0])  # of a lead, or of the one score
-        lower[k] -= width * spread
-        upper[k] += width * spread
+        lower[:, k] -= width * spread
+        upper[:, k] += width * spread
     coef, constant, _ = _without(plan.coef, np.arange(plan.n_features), population, missing)
     return plan._replace(
-        weights=weights, shift=shift, lower=lower, upper=upper, coef=coef, offset=plan.offset + constant
+        weights=weights, shift=shift, lower=lower, upper=upper, coef=coef, intercept=plan.intercept + constant
     )
 
 

@@ -108,8 +108,8 @@ class ConstantSTST(BaseEstimator):
             raise ValueError(f'{self!r}: form must be "exact", "printed" or "simplified".')
         log_level = -math.log(self.delta) / 2
         shift = 0.0 if self.form == "simplified" else theta**2 / (4 * log_level)
-        minus = theta / 2 if self.form == "exact" else 0.0
-        return Law(theta, 0, math.sqrt(log_level), shift, minus, TOTAL_VARIANCE)
+        offset = theta / 2 if self.form == "exact" else 0.0
+        return Law(theta, 0, math.sqrt(log_level), shift, offset, TOTAL_VARIANCE)
 
     def limit(self, n_features: int) -> int:
         return n_features
@@ -117,7 +117,7 @@ class ConstantSTST(BaseEstimator):
     def threshold(self, theta: float, variance: float) -> float:
         """Return tau for a full margin of this variance."""
         law = self.law(theta)
-        return theta + law.slope * math.sqrt(law.shift + variance) - law.minus
+        return theta + law.slope * math.sqrt(law.shift + variance) - law.offset
 
 
 class CurvedSTST(BaseEstimator):

@@ -4,19 +4,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
 
 from saccade.planning.absence import Population, plan_without
 from saccade.planning.families import Family
 from saccade.planning.prices import Prices
 from saccade.promises.certificate import Certificate
 from saccade.promises.learn_then_test import certify, rows_needed, upper_bound
+from saccade.promises.risks import Count, rows
+from saccade.reading.arrays import ArraySource
 from saccade.reading.plan import Outcome, Plan, decided
 from saccade.reading.reader import read_plan
 
-__all__ = ["affordable", "allowed_share", "boldest", "spare_features", "unstopped"]
+__all__ = ["affordable", "boldest", "spare_features", "unstopped"]
 
-Rows = NDArray[Any]
+Values = NDArray[Any]  # (rows, parts)
 
 # Of so many features, the first that are asked for, it is tested whether a row may lack them; of fewer where the tests
 # would read more values than that.
@@ -24,52 +25,45 @@ MOST_SPARED = 64
 MOST_VALUES_SPARED = 300_000_000
 
 
-def allowed_share(rows: int, delta: float, confidence: float) -> float:
-    """Return the largest share of disagreement on calibration rows that still gives the certificate."""
-    most = int(binom.ppf(1 - confidence, rows, delta)) - 1 if rows else 0
-    return max(most, 0) / max(rows, 1)
-
-
-def boldest(family: Family, rows: Rows, delta: float, confidence: float) -> tuple[Plan, Certificate] | None:
+def boldest(family: Family, values: Values, delta: float, confidence: float) -> tuple[Plan, Certificate] | None:
     """Return the boldest plan that the calibration rows allow, and what they promise; None where they allow none."""
-    size = rows.shape[0]
-    if size < rows_needed(delta, confidence):
+    if values.shape[0] < rows_needed(delta, confidence):
         return None
-    full = _full_labels(family.plan(family.settings[0]), rows)
+    full = _full_labels(family.plan(family.settings[0]), values)
 
-    def errors(setting: float) -> int:
-        return _disagreements(read_plan(family.plan(setting), rows), full)
+    def counts(setting: float) -> list[Count]:
+        return rows(decided(_read(family.plan(setting), values).margin), full)
 
-    accepted = certify(family.settings, errors, size, delta, confidence)
-    if accepted is None:
+    setting = certify(family.settings, counts, delta, confidence)
+    if setting is None:
         return None
-    plan = family.plan(accepted[0])
-    return plan, _certificate(plan, rows, full, delta, confidence)
+    plan = family.plan(setting)
+    return plan, _certificate(plan, values, full, delta, confidence)
 
 
-def unstopped(family: Family, rows: int, delta: float, confidence: float) -> tuple[Plan, Certificate]:
-    """Return the plan that reads every feature, and therefore never disagrees."""
+def unstopped(family: Family, n_rows: int, delta: float, confidence: float) -> tuple[Plan, Certificate]:
+    """Return the plan that reads every part, and therefore never disagrees."""
     whole = family.plan(family.settings[0]).without_stops()
     n = whole.n_features
-    return whole, Certificate(delta, confidence, rows, 0.0, 0.0, float(n), n)
+    return whole, Certificate(delta, confidence, n_rows, 0.0, 0.0, float(n), n)
 
 
 def affordable(
-    family: Family, planning: Rows, calibration: Rows, average_features: float, confidence: float
+    family: Family, planning: Values, calibration: Values, average_features: float, confidence: float
 ) -> tuple[Plan, Certificate]:
-    """Return the safest plan that reads few enough features of the planning rows, and the delta it gives."""
+    """Return the safest plan that reads few enough parts of the planning rows, and the delta it gives."""
     for setting in family.settings:
         plan = family.plan(setting)
-        if read_plan(plan, planning)[1].mean() <= average_features:
+        if _read(plan, planning).n_read.mean() <= average_features:
             return plan, _certificate(plan, calibration, _full_labels(plan, calibration), None, confidence)
     raise ValueError(f"No plan reads as few as average_features={average_features} features per row. Raise it.")
 
 
 def spare_features(
-    plan: Plan, certificate: Certificate, population: Population, prices: Prices, rows: Rows
+    plan: Plan, certificate: Certificate, population: Population, prices: Prices, values: Values
 ) -> frozenset[tuple[int, ...]]:
     """Return the features, and the groups of them, without which these rows still bear the certificate out."""
-    full, size = _full_labels(plan, rows), rows.shape[0]
+    full, size = _full_labels(plan, values), values.shape[0]
     most = min(MOST_SPARED, int(MOST_VALUES_SPARED / (size * certificate.features_per_row)))
     alone = [(int(feature),) for feature in dict.fromkeys(plan.order[:most].tolist())]
     groups = [tuple(prices.members(int(group)).tolist()) for group in prices.groups]
@@ -77,26 +71,34 @@ def spare_features(
     for absent in dict.fromkeys([*alone, *groups]):
         missing = np.isin(np.arange(plan.n_features), absent)
         without = plan_without(plan, population, missing, certificate.delta)
-        errors = _disagreements(read_plan(without, rows), full)
-        if upper_bound(errors, size, certificate.confidence) <= certificate.delta:
+        [count] = rows(decided(_read(without, values).margin), full)
+        if upper_bound(*count, certificate.confidence) <= certificate.delta:
             spare.add(absent)
     return frozenset(spare)
 
 
-def _certificate(plan: Plan, rows: Rows, full: NDArray[np.intp], delta: float | None, confidence: float) -> Certificate:
+def _certificate(
+    plan: Plan, values: Values, full: NDArray[np.intp], delta: float | None, confidence: float
+) -> Certificate:
     """Return what these rows promise of a plan: the delta asked for, or the one that they give."""
-    size, outcome = rows.shape[0], read_plan(plan, rows)
-    observed, features = _disagreements(outcome, full), float(outcome[1].mean())
-    bound = upper_bound(observed, size, confidence)
+    outcome = _read(plan, values)
+    [count] = rows(decided(outcome.margin), full)
+    bound = upper_bound(*count, confidence)
     return Certificate(
-        bound if delta is None else delta, confidence, size, observed / size, bound, features, plan.n_features
+        delta=bound if delta is None else delta,
+        confidence=confidence,
+        n_calibration=count.rows,
+        disagreement=count.errors / count.rows,
+        upper_bound=bound,
+        features_per_row=float(outcome.n_read.mean()),
+        n_features=plan.n_features,
     )
 
 
-def _full_labels(plan: Plan, rows: Rows) -> NDArray[np.intp]:
+def _full_labels(plan: Plan, values: Values) -> NDArray[np.intp]:
     """Return the full model's labels, summed as a reader sums them: not even rounding may tell the two apart."""
-    return decided(read_plan(plan.without_stops(), rows)[0])
+    return decided(_read(plan.without_stops(), values).margin)
 
 
-def _disagreements(outcome: Outcome, full: NDArray[np.intp]) -> int:
-    return int(np.sum(decided(outcome[0]) != full))
+def _read(plan: Plan, values: Values) -> Outcome:
+    return read_plan(plan, ArraySource(values))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,27 +11,39 @@ from saccade.planning.prices import Prices
 from saccade.planning.regression import Regression
 from saccade.reading.plan import Plan
 
-__all__ = ["Family", "Line", "Scores", "lead", "plain_sums", "plan_of_lines"]
+__all__ = ["Family", "Predictor", "Priced", "Scores", "lead", "plain_sums", "plan_of", "same_for_all"]
 
 Reals = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Scores:
-    """Linear scores, one or one per class, and what each of their features costs."""
+class Scores(Protocol):
+    """What planning sees of an additive model: how each part counts in each score."""
 
-    coef: Reals  # (scores, n_features)
-    intercept: Reals  # (scores,)
+    @property
+    def coef(self) -> Reals:
+        """(scores, parts)."""
+
+    @property
+    def intercept(self) -> Reals:
+        """(scores,)."""
+
+
+@dataclass(frozen=True)
+class Priced:
+    """An additive model's scores, and what each of its parts costs."""
+
+    scores: Scores
     prices: Prices
     looking: bool  # whether looking at what was read costs anything, too
 
     @property
     def magnitude(self) -> Reals:
-        """Return how much each feature weighs in the decision, for the orders that go by it."""
-        if self.coef.shape[0] == 1:
-            weight: Reals = self.coef[0]
+        """Return how much each part weighs in the decision, for the orders that go by it."""
+        coef: Reals = self.scores.coef
+        if coef.shape[0] == 1:
+            weight: Reals = coef[0]
             return weight
-        apart: Reals = np.sqrt(((self.coef - self.coef.mean(axis=0)) ** 2).sum(axis=0))
+        apart: Reals = np.sqrt(((coef - coef.mean(axis=0)) ** 2).sum(axis=0))
         return apart
 
 
@@ -53,8 +66,8 @@ def lead(margin: Reals) -> Reals:
 
 
 @dataclass(frozen=True)
-class Line:
-    """What one checkpoint weighs: the values from a position on, and what it adds, for each score."""
+class Predictor:
+    """Affine predictor of the scores at a checkpoint: weights · values[first:size] + shift."""
 
     size: int
     first: int
@@ -62,30 +75,38 @@ class Line:
     shift: Reals  # (scores,)
 
 
-def plain_sums(coef: Reals, expected: Reals, sizes: list[int]) -> list[Line]:
-    """Return checkpoints that sum what was read and add what is expected of the rest; arrays in reading order."""
-    lines, first = [], 0
+def plain_sums(coef: Reals, expected: Reals, sizes: list[int]) -> list[Predictor]:
+    """Return predictors that sum what was read and add what is expected of the rest; arrays in reading order."""
+    predictors, first = [], 0
     for size in sizes:
         shift = expected[:, size:].sum(axis=1) if first == 0 else -expected[:, first:size].sum(axis=1)
-        lines.append(Line(size, first, coef[:, first:size], shift))
+        predictors.append(Predictor(size, first, coef[:, first:size], shift))
         first = size
-    return lines
+    return predictors
 
 
-def plan_of_lines(scores: Scores, features: NDArray[np.intp], lines: list[Line], upper: Reals) -> Plan:
-    last = lines[-1].size if lines else 0
-    shift = [line.shift + (0.0 if line.first else scores.intercept) for line in lines]
-    weighed = np.array([0, *(line.size - line.first for line in lines)], dtype=np.int64)
+def plan_of(scores: Scores, order: NDArray[np.intp], predictors: list[Predictor], demanded: Reals) -> Plan:
+    """Return the plan that looks at a row by each predictor in turn and demands so much of a margin, or of a lead."""
+    last = predictors[-1].size if predictors else 0
+    shift = [one.shift + (0.0 if one.first else scores.intercept) for one in predictors]
+    weighed = np.array([0, *(one.size - one.first for one in predictors)], dtype=np.int64)
     none = np.zeros((scores.intercept.size, 0))
+    lower, upper = same_for_all(demanded, scores.intercept.size)
     return Plan(
-        order=features[:last].astype(np.uint32),
-        checkpoints=np.array([line.size for line in lines], dtype=np.int64),
-        first=np.array([line.first for line in lines], dtype=np.int64),
-        begins=np.cumsum(weighed)[: len(lines)],
-        weights=np.ascontiguousarray(np.concatenate([none, *(line.weights for line in lines)], axis=1)),
-        shift=np.ascontiguousarray(np.stack(shift, axis=1)) if lines else none,
-        lower=-upper,
+        order=order[:last].astype(np.uint32),
+        checkpoints=np.array([one.size for one in predictors], dtype=np.int64),
+        first=np.array([one.first for one in predictors], dtype=np.int64),
+        begins=np.cumsum(weighed)[: len(predictors)],
+        weights=np.ascontiguousarray(np.concatenate([none, *(one.weights for one in predictors)], axis=1)),
+        shift=np.ascontiguousarray(np.stack(shift, axis=1)) if predictors else none,
+        lower=lower,
         upper=upper,
         coef=scores.coef,
-        offset=scores.intercept,
+        intercept=scores.intercept,
     )
+
+
+def same_for_all(demanded: Reals, scores: int) -> tuple[Reals, Reals]:
+    """Return lower and upper thresholds (scores, checkpoints) that demand the same of every class."""
+    upper = np.tile(demanded, (scores, 1))
+    return -upper if scores == 1 else np.full_like(upper, -np.inf), upper

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.planning.families import Family, Line, Scores, plan_of_lines
+from saccade.planning.families import Family, Predictor, Priced, plan_of
 from saccade.planning.prices import Prices
 from saccade.planning.regression import Regression, freed_of_mean
-from saccade.planning.tuning import try_lines
+from saccade.planning.tuning import try_predictors
 from saccade.reading.plan import Plan
 
 __all__ = ["column_family"]
@@ -33,20 +33,20 @@ UNDISPUTED = 3.0
 STEP = 0.95
 
 
-def column_family(scores: Scores, X: NDArray[np.floating[Any]], full: Reals, found: Regression, focus: float) -> Family:
+def column_family(priced: Priced, X: NDArray[np.floating[Any]], full: Reals, found: Regression, focus: float) -> Family:
     """Return plans by the number of columns that they read, from all of them down to one."""
-    ranked = found.reordered(_by_importance(found, scores.prices))
-    features, whole = ranked.order, scores.prices.complete(ranked.order)
+    ranked = found.reordered(_by_importance(found, priced.prices))
+    features, whole = ranked.order, priced.prices.complete(ranked.order)
     looks = np.unique(whole[np.searchsorted(whole, LOOKS[whole.max(initial=0) >= LOOKS])])
-    lines = [Line(int(size), 0, *ranked.weights(size)) for size in looks]
-    undisputed = UNDISPUTED * try_lines(scores, lines, features, X, full, focus).spread
+    predictors = [Predictor(int(size), 0, *ranked.weights(size)) for size in looks]
+    undisputed = UNDISPUTED * try_predictors(priced, predictors, features, X, full, focus).spread
 
     def plan(columns: float) -> Plan:
         if np.isinf(columns):
-            return plan_of_lines(scores, features, [], np.zeros(0))
+            return plan_of(priced.scores, features, [], np.zeros(0))
         size, before = int(columns), int(np.searchsorted(looks, columns))
-        last = Line(size, 0, *ranked.weights(size))
-        return plan_of_lines(scores, features, [*lines[:before], last], np.append(undisputed[:before], 0.0))
+        last = Predictor(size, 0, *ranked.weights(size))
+        return plan_of(priced.scores, features, [*predictors[:before], last], np.append(undisputed[:before], 0.0))
 
     return Family(np.concatenate([[np.inf], _thinned(whole)]), plan, ranked)
 

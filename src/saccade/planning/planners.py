@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 
 from saccade.kernels.state import REST_SQUARED_WEIGHTS, TOTAL_VARIANCE
 from saccade.planning.boundaries import Boundary, Conditional
-from saccade.planning.families import Family, Line, Scores, lead, plain_sums, plan_of_lines
+from saccade.planning.families import Family, Predictor, Priced, lead, plain_sums, plan_of
 from saccade.planning.fewest_columns import column_family
 from saccade.planning.orders import reading_order
 from saccade.planning.prices import Prices
 from saccade.planning.regression import Regression, emphasis, regress
 from saccade.planning.stst import Moments, checkpoints, plan_prediction
-from saccade.planning.tuning import CLEARNESS, try_lines, tune
+from saccade.planning.tuning import CLEARNESS, try_predictors, tune
 from saccade.reading.plan import Plan
 
 __all__ = ["plan_columns", "plan_family"]
@@ -29,23 +29,23 @@ REGRESSED_SHARE = 0.7
 
 
 def plan_family(
-    scores: Scores, X: NDArray[np.floating[Any]], boundary: Boundary, order: str, allowed: float, seed: int
+    priced: Priced, X: NDArray[np.floating[Any]], boundary: Boundary, order: str, allowed: float, seed: int
 ) -> Family:
     """Plan on rows; ``allowed`` is the share of disagreement that the plans are tuned for."""
-    full = X @ scores.coef.T + scores.intercept
-    if scores.coef.shape[0] > 1 and order.startswith("sampled"):
+    full = X @ priced.scores.coef.T + priced.scores.intercept
+    if priced.scores.coef.shape[0] > 1 and order.startswith("sampled"):
         raise ValueError(f"order={order!r} draws by one score's weights, and the model has several. Choose another.")
     if isinstance(boundary, Conditional):
-        return _conditional_family(scores, X, full, boundary, order, allowed, seed)
+        return _conditional_family(priced, X, full, boundary, order, allowed, seed)
     law = boundary.law(0.0)
-    found = _regression(scores, X, full, Conditional(), "greedy", seed)
+    found = _regression(priced, X, full, Conditional(), "greedy", seed)
     # The paper's own threshold has clearness 1; a boundary without a level has one plan only.
     settings = CLEARNESS if law is not None else np.ones(1)
-    features = _with_the_rest(found.order, scores, "sorted", seed) if order == "greedy" else None
-    if scores.coef.shape[0] > 1:
-        order_of_all = _with_the_rest(np.arange(0), scores, order, seed) if features is None else features
-        return Family(settings, _plans_of_sums(scores, X, boundary, order_of_all), found)
-    moments, (score,), (intercept,) = _moments_by_side(X, full[:, 0]), scores.coef, scores.intercept
+    features = _with_the_rest(found.order, priced, "sorted", seed) if order == "greedy" else None
+    if priced.scores.coef.shape[0] > 1:
+        order_of_all = _with_the_rest(np.arange(0), priced, order, seed) if features is None else features
+        return Family(settings, _plans_of_sums(priced, X, boundary, order_of_all), found)
+    moments, (score,), (intercept,) = _moments_by_side(X, full[:, 0]), priced.scores.coef, priced.scores.intercept
     name = "natural" if order == "greedy" else order
 
     def plan(clearness: float) -> Plan:
@@ -55,12 +55,12 @@ def plan_family(
     return Family(settings, plan, found)
 
 
-def plan_columns(scores: Scores, X: NDArray[np.floating[Any]], boundary: Conditional, seed: int) -> Family:
+def plan_columns(priced: Priced, X: NDArray[np.floating[Any]], boundary: Conditional, seed: int) -> Family:
     """Plan on rows for the fewest columns."""
     boundary.check()
-    full = X @ scores.coef.T + scores.intercept
-    found = _regression(scores, X, full, boundary, "greedy", seed)
-    return column_family(scores, X, full, found, boundary.focus)
+    full = X @ priced.scores.coef.T + priced.scores.intercept
+    found = _regression(priced, X, full, boundary, "greedy", seed)
+    return column_family(priced, X, full, found, boundary.focus)
 
 
 def _moments_by_side(X: NDArray[np.floating[Any]], margin: Reals) -> Moments:
@@ -77,18 +77,18 @@ def _moments_by_side(X: NDArray[np.floating[Any]], margin: Reals) -> Moments:
 
 
 def _regression(
-    scores: Scores, X: NDArray[np.floating[Any]], full: Reals, boundary: Conditional, order: str, seed: int
+    priced: Priced, X: NDArray[np.floating[Any]], full: Reals, boundary: Conditional, order: str, seed: int
 ) -> Regression:
     if order.startswith("sampled"):
         raise ValueError(f"order={order!r} reads features more than once: Conditional needs another, such as 'greedy'.")
-    size = min(MOST_REGRESSED, scores.coef.shape[1])
-    given = None if order == "greedy" else reading_order(order, scores.magnitude, seed)[0][:size]
+    size = min(MOST_REGRESSED, priced.scores.coef.shape[1])
+    given = None if order == "greedy" else reading_order(order, priced.magnitude, seed)[0][:size]
     weight = emphasis(lead(full), boundary.focus)
-    return regress(X, scores.coef, weight, size, ridge=boundary.ridge, prices=scores.prices, order=given)
+    return regress(X, priced.scores.coef, weight, size, ridge=boundary.ridge, prices=priced.prices, order=given)
 
 
 def _conditional_family(
-    scores: Scores,
+    priced: Priced,
     X: NDArray[np.floating[Any]],
     full: Reals,
     boundary: Conditional,
@@ -99,24 +99,24 @@ def _conditional_family(
     """Regress on most of the rows and tune on the others: a regression that chose its features flatters itself."""
     boundary.check()
     known = round(REGRESSED_SHARE * X.shape[0])
-    found = _regression(scores, X[:known], full[:known], boundary, order, seed)
+    found = _regression(priced, X[:known], full[:known], boundary, order, seed)
     features = found.order
-    sizes = _looks(scores.prices, features)
-    lines = [Line(size, 0, *found.weights(size)) for size in sizes]
-    if scores.coef.shape[1] > features.size > 0:
-        features = _with_the_rest(features, scores, "sorted" if order == "greedy" else order, seed)
-        lines += _beyond(scores, X[:known], features, found.order.size)
-    if not lines:  # nothing tells rows apart
-        return Family(np.array([np.inf]), lambda clearness: plan_of_lines(scores, features, [], np.zeros(0)), found)
-    trial = try_lines(scores, lines, features, X[known:], full[known:], boundary.focus)
+    sizes = _looks(priced.prices, features)
+    predictors = [Predictor(size, 0, *found.weights(size)) for size in sizes]
+    if priced.scores.coef.shape[1] > features.size > 0:
+        features = _with_the_rest(features, priced, "sorted" if order == "greedy" else order, seed)
+        predictors += _beyond(priced, X[:known], features, found.order.size)
+    if not predictors:  # nothing tells rows apart
+        return Family(np.array([np.inf]), lambda clearness: plan_of(priced.scores, features, [], np.zeros(0)), found)
+    trial = try_predictors(priced, predictors, features, X[known:], full[known:], boundary.focus)
     choice = tune(trial, allowed)
-    chosen = [lines[k] for k in choice.checkpoints]
+    chosen = [predictors[k] for k in choice.checkpoints]
     demanded = trial.demanded(choice.tilt)[choice.checkpoints]
 
     def plan(clearness: float) -> Plan:
         if np.isinf(clearness):
-            return plan_of_lines(scores, features, [], np.zeros(0))
-        return plan_of_lines(scores, features, chosen, choice.thresholds(clearness, demanded))
+            return plan_of(priced.scores, features, [], np.zeros(0))
+        return plan_of(priced.scores, features, chosen, choice.thresholds(clearness, demanded))
 
     return Family(np.concatenate([[np.inf], CLEARNESS]), plan, found)
 
@@ -127,26 +127,28 @@ def _looks(prices: Prices, features: NDArray[np.intp]) -> list[int]:
     return sorted({int(ends[k]) for k in np.searchsorted(ends, SIZES) if k < ends.size})
 
 
-def _beyond(scores: Scores, X: NDArray[np.floating[Any]], features: NDArray[np.intp], regressed: int) -> list[Line]:
+def _beyond(
+    priced: Priced, X: NDArray[np.floating[Any]], features: NDArray[np.intp], regressed: int
+) -> list[Predictor]:
     """Return checkpoints beyond the regression: plain sums, and for the rest what is expected."""
     sizes, size = [], max(regressed + 1, 3 * regressed // 2)
     while size < 0.75 * features.size:
         sizes.append(size)
         size = max(size + 1, 3 * size // 2)
-    coef = scores.coef[:, features]
+    coef = priced.scores.coef[:, features]
     return plain_sums(coef, coef * X.mean(axis=0, dtype=np.float64)[features], sizes)
 
 
-def _with_the_rest(first: NDArray[np.intp], scores: Scores, order: str, seed: int) -> NDArray[np.intp]:
+def _with_the_rest(first: NDArray[np.intp], priced: Priced, order: str, seed: int) -> NDArray[np.intp]:
     """Return these features, and then all others in their order."""
-    every = reading_order(order, scores.magnitude, seed)[0]
+    every = reading_order(order, priced.magnitude, seed)[0]
     rest = every[~np.isin(every, first)]
-    begun = np.isin(scores.prices.purchase[rest], scores.prices.purchase[first])  # paid for already
+    begun = np.isin(priced.prices.purchase[rest], priced.prices.purchase[first])  # paid for already
     return np.concatenate([first, rest[begun], rest[~begun]])
 
 
 def _plans_of_sums(
-    scores: Scores, X: NDArray[np.floating[Any]], boundary: Boundary, features: NDArray[np.intp]
+    priced: Priced, X: NDArray[np.floating[Any]], boundary: Boundary, features: NDArray[np.intp]
 ) -> Callable[[float], Plan]:
     """Return plans by one of the paper's boundaries for several scores: plain sums, and a lead that they demand.
 
@@ -154,15 +156,15 @@ def _plans_of_sums(
     of the unread features is always added: without it one score may lead only because its features come first.
     """
     n, law, limit = features.size, boundary.law(0.0), boundary.limit(features.size)
-    coef = scores.coef[:, features]
+    coef = priced.scores.coef[:, features]
     if law is None:
-        lines = plain_sums(coef, np.zeros_like(coef), [limit] if limit < n else [])
-        return lambda clearness: plan_of_lines(scores, features, lines, np.zeros(len(lines)))
+        predictors = plain_sums(coef, np.zeros_like(coef), [limit] if limit < n else [])
+        return lambda clearness: plan_of(priced.scores, features, predictors, np.zeros(len(predictors)))
     stops = checkpoints(n)
     dispersion = np.ones(n) if law.spread == REST_SQUARED_WEIGHTS else X.var(axis=0, dtype=np.float64)[features]
     variance = np.cumsum((coef - coef.mean(axis=0)) ** 2 * dispersion, axis=1)
     left = variance[:, -1:] - (0.0 if law.spread == TOTAL_VARIANCE else 1.0) * variance[:, stops - 1]
-    cushion = law.slope * np.sqrt(law.shift + 2 * np.maximum(left, 0).max(axis=0)) - law.minus
+    cushion = law.slope * np.sqrt(law.shift + 2 * np.maximum(left, 0).max(axis=0)) - law.offset
     expected = coef * X.mean(axis=0, dtype=np.float64)[features]
-    lines = plain_sums(coef, expected, stops.tolist())
-    return lambda clearness: plan_of_lines(scores, features, lines, np.maximum(clearness * cushion, 0))
+    predictors = plain_sums(coef, expected, stops.tolist())
+    return lambda clearness: plan_of(priced.scores, features, predictors, np.maximum(clearness * cushion, 0))

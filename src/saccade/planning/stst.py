@@ -77,7 +77,7 @@ def plan_prediction(
 def plan_of_sums(
     features: NDArray[np.intp],
     weights: Reals,
-    offset: float,
+    intercept: float,
     stops: NDArray[np.int64],
     lower: Reals,
     upper: Reals,
@@ -86,7 +86,7 @@ def plan_of_sums(
     """Return a plan whose checkpoints look at the plain partial sum, as all of the paper's do."""
     first = np.concatenate([[0], stops[:-1]]).astype(np.int64)[: stops.size]
     shift = np.zeros((1, stops.size))
-    shift[:, :1] = offset
+    shift[:, :1] = intercept
     return Plan(
         features.astype(np.uint32),
         stops,
@@ -94,10 +94,10 @@ def plan_of_sums(
         first,
         weights[None],
         shift,
-        lower,
-        upper,
+        lower[None],
+        upper[None],
         coef[None],
-        np.array([offset]),
+        np.array([intercept]),
     )
 
 
@@ -122,6 +122,6 @@ def _demand(
     else:
         rest = steps.sum(axis=1, keepdims=True) - np.cumsum(steps[:, features], axis=1)[:, stops - 1]
     spread = steps[1].sum() if law.spread == TOTAL_VARIANCE else np.maximum(rest[1], 0)
-    cushion = law.slope * np.sqrt(law.shift + spread) - law.minus
+    cushion = law.slope * np.sqrt(law.shift + spread) - law.offset
     demand: Reals = law.theta - law.centred * rest[0] + cushion + (factors[c] - 1) * np.abs(cushion)
     return demand

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.planning.families import Line, Scores, lead
+from saccade.planning.families import Predictor, Priced, lead
 from saccade.planning.regression import emphasis
 from saccade.reading.plan import decided
 
-__all__ = ["CLEARNESS", "Choice", "Trial", "try_lines", "tune"]
+__all__ = ["CLEARNESS", "Choice", "Trial", "try_predictors", "tune"]
 
 Reals = NDArray[np.float64]
 
@@ -47,22 +47,22 @@ class Trial:
         return product
 
 
-def try_lines(
-    scores: Scores,
-    lines: list[Line],
+def try_predictors(
+    priced: Priced,
+    predictors: list[Predictor],
     features: NDArray[np.intp],
     X: NDArray[np.floating[Any]],
     full: Reals,
     focus: float,
 ) -> Trial:
     """Look at rows at every checkpoint, and at how far off each prediction is of what it decides by."""
-    labels, rows, count = decided(full), np.arange(X.shape[0]), len(lines)
+    labels, rows, count = decided(full), np.arange(X.shape[0]), len(predictors)
     clear, off = np.empty((rows.size, count)), np.empty((rows.size, count))
     wrong = np.empty((rows.size, count), dtype=bool)
     predicted = np.zeros_like(full)
-    for k, line in enumerate(lines):
-        before = predicted if line.first else scores.intercept
-        predicted = before + X[:, features[line.first : line.size]] @ line.weights.T + line.shift
+    for k, one in enumerate(predictors):
+        before = predicted if one.first else priced.scores.intercept
+        predicted = before + X[:, features[one.first : one.size]] @ one.weights.T + one.shift
         said = decided(predicted)
         clear[:, k], wrong[:, k] = lead(predicted), said != labels
         if full.shape[1] == 1:
@@ -70,17 +70,17 @@ def try_lines(
         else:
             best, second = np.argsort(predicted, axis=1)[:, [-1, -2]].T
             off[:, k] = clear[:, k] - (full[rows, best] - full[rows, second])
-    sizes = np.array([line.size for line in lines], dtype=np.int64)
-    weighed = np.array([line.size - line.first for line in lines])
+    sizes = np.array([one.size for one in predictors], dtype=np.int64)
+    weighed = np.array([one.size - one.first for one in predictors])
     return Trial(
         clear=clear,
         wrong=wrong,
         spread=np.sqrt(np.maximum(emphasis(lead(full), focus) @ off**2, 1e-300)),
         sizes=sizes,
-        spent=scores.prices.spent(features)[sizes - 1],
-        checking=scores.looking * (LOOKING + WEIGHING * weighed * scores.intercept.size),
-        everything=float(scores.prices.price.sum()),
-        carries_on=np.array([line.first > 0 for line in lines]),
+        spent=priced.prices.spent(features)[sizes - 1],
+        checking=priced.looking * (LOOKING + WEIGHING * weighed * priced.scores.intercept.size),
+        everything=float(priced.prices.price.sum()),
+        carries_on=np.array([one.first > 0 for one in predictors]),
     )
 
 

@@ -1,9 +1,8 @@
-"""Certificates: what is promised about new rows, from rows that took no part in planning.
+"""Learn-then-Test (Angelopoulos, Bates, Candes, Jordan and Lei 2021) with fixed-sequence testing.
 
-Learn-then-Test (Angelopoulos, Bates, Candes, Jordan and Lei 2021): settings are tested one after another from the
-safest on, each by an exact binomial test of 'its disagreement exceeds delta', and the last one before the first failure
-is taken. This controls the error although disagreement need not be monotone in the setting, and needs no correction for
-the number of tests.
+Settings are tested one after another from the safest on, on rows that took no part in planning: an exact binomial test
+of 'the risk exceeds delta' for each count of the risk. The last setting before the first failure is taken. This
+controls the error although a risk need not be monotone in the setting, and needs no correction for the number of tests.
 """
 
 import math
@@ -12,7 +11,10 @@ from typing import TypeVar
 
 from scipy.stats import beta, binom
 
-__all__ = ["certify", "rows_needed", "upper_bound"]
+from saccade.promises.certificate import Certificate
+from saccade.promises.risks import Count
+
+__all__ = ["allowed_share", "certify", "contradiction", "rows_needed", "upper_bound"]
 
 Setting = TypeVar("Setting")
 
@@ -37,17 +39,34 @@ def upper_bound(errors: int, rows: int, confidence: float) -> float:
     return 1.0 if errors >= rows else float(beta.ppf(confidence, errors + 1, rows - errors))
 
 
-def certify(
-    settings: Iterable[Setting], errors: Callable[[Setting], int], rows: int, delta: float, confidence: float
-) -> tuple[Setting, int] | None:
-    """Return the last setting, from the safest on, before one whose disagreement may exceed delta, and its errors.
+def allowed_share(rows: int, delta: float, confidence: float) -> float:
+    """Return the largest share of errors among so many rows that still rejects 'the rate exceeds delta'."""
+    most = int(binom.ppf(1 - confidence, rows, delta)) - 1 if rows else 0
+    return max(most, 0) / max(rows, 1)
 
-    None where not even the first one passes.
-    """
+
+def certify(
+    settings: Iterable[Setting], counts: Callable[[Setting], list[Count]], delta: float, confidence: float
+) -> Setting | None:
+    """Return the last setting, from the safest on, before one whose risk may exceed delta; None where all may."""
     accepted = None
     for setting in settings:
-        observed = errors(setting)
-        if binom.cdf(observed, rows, delta) > 1 - confidence:
+        if any(binom.cdf(count.errors, count.rows, delta) > 1 - confidence for count in counts(setting)):
             break
-        accepted = setting, observed
+        accepted = setting
     return accepted
+
+
+def contradiction(certificate: Certificate) -> str | None:
+    """Return what in a certificate does not follow from its own counts, or None."""
+    delta, rows, bound = certificate.delta, certificate.n_calibration, certificate.upper_bound
+    errors = certificate.disagreement * rows
+    if not (0 < delta <= 1 and 0 < certificate.confidence < 1 and rows >= 1 and 0 <= certificate.disagreement <= 1):
+        return "its level, its confidence or its number of rows is impossible"
+    if not (0 <= certificate.features_per_row <= certificate.n_features and abs(errors - round(errors)) < 1e-6):
+        return "it counts fractions of rows, or more features than there are"
+    if certificate.features_per_row == certificate.n_features and bound == errors == 0:
+        return None  # everything is read, and nothing can disagree
+    if not math.isclose(bound, upper_bound(round(errors), rows, certificate.confidence), rel_tol=1e-6):
+        return f"{certificate.disagreement:.2%} of {rows:,} rows do not give the upper bound {bound:.3%}"
+    return None if bound <= delta * (1 + 1e-9) else f"its upper bound {bound:.3%} exceeds delta = {delta:.3%}"

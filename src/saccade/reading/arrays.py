@@ -1,34 +1,77 @@
-"""A plan over dense arrays, whichever way their memory runs, and over CSR matrices."""
+"""Dense arrays, whichever way their memory runs, and CSR matrices, as sources of columns with kernels of their own."""
 
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from saccade.kernels.blocks import read_blocks
+from saccade.kernels.blocks import gather, read_blocks
 from saccade.kernels.reading import read_sparse
 from saccade.reading.plan import Outcome, Plan
-from saccade.reading.room import new_room, outcome_of, positions
+from saccade.reading.room import new_outcome, new_room
 
-__all__ = ["read_array", "read_csr"]
+__all__ = ["FLOATS_AND_BYTES", "ArraySource", "CsrSource", "Selection", "as_read_only"]
+
+# What the kernels take as it is.
+FLOATS_AND_BYTES = [np.dtype(kind) for kind in (np.float64, np.float32, np.uint8)]
+# Some rows: a run of them, or their numbers.
+Selection = slice | NDArray[np.intp]
 
 # Rows that are read together: enough that columns are read in long runs, few enough to stay in the nearer caches.
 BLOCK = 4096
 
 
-def read_array(plan: Plan, X: NDArray[Any]) -> Outcome:
-    """Read every row of a dense array."""
-    n_rows = X.shape[0]
-    written = outcome_of(plan, n_rows)
-    dtype = np.float32 if X.dtype == np.float32 else np.float64
-    room = new_room(plan, min(BLOCK, max(n_rows, 1)), dtype, positions(plan))
-    bad = read_blocks(X, plan, *room, *written)
-    return *written, int(bad)
+def as_read_only(X: Any) -> Any:
+    """Make X read-only in the eyes of the compiler, so that one compiled kernel serves memory maps and arrays alike.
+
+    CSR matrices, whose stored values are few, become floats instead.
+    """
+    if sp.issparse(X):
+        return X.astype(np.float64) if X.dtype == np.uint8 else X
+    view = X.view()
+    view.flags.writeable = False
+    return view
 
 
-def read_csr(plan: Plan, X: Any) -> Outcome:
-    """Read every row of a CSR matrix."""
-    written = outcome_of(plan, X.shape[0])
-    spread, values = np.zeros(X.shape[1]), np.empty(positions(plan))
-    bad = read_sparse(X.data, X.indices, X.indptr, spread, plan, values, *written)
-    return *written, int(bad)
+class ArraySource:
+    """A two-dimensional array of float32, float64 or uint8."""
+
+    def __init__(self, X: NDArray[Any]) -> None:
+        self._X = as_read_only(X)
+        self.shape: tuple[int, int] = X.shape
+
+    def fill(self, part: int, rows: NDArray[np.uint32], size: int, out: NDArray[np.floating]) -> None:
+        gather(self._X[:, part], rows, size, out)
+
+    def take(self, rows: Selection) -> "ArraySource":
+        return ArraySource(self._X[rows])
+
+    def run(self, plan: Plan) -> Outcome:
+        """Read by blocks of rows without leaving the kernel: measured at a third of the generic reader's time."""
+        n_rows = self._X.shape[0]
+        dtype = np.float32 if self._X.dtype == np.float32 else np.float64
+        outcome = new_outcome(plan, n_rows)
+        room = new_room(plan, min(BLOCK, max(n_rows, 1)), dtype, plan.positions)
+        return Outcome(*outcome, int(read_blocks(self._X, plan, *room, *outcome)))
+
+
+class CsrSource:
+    """A CSR matrix of floats. Getting at a column is dear, so that a plan is run row by row."""
+
+    def __init__(self, X: Any) -> None:
+        self._X = as_read_only(X)
+        self.shape: tuple[int, int] = X.shape
+
+    def fill(self, part: int, rows: NDArray[np.uint32], size: int, out: NDArray[np.floating]) -> None:
+        out[:size] = self._X[rows[:size]][:, [part]].toarray()[:, 0]
+
+    def take(self, rows: Selection) -> "CsrSource":
+        return CsrSource(self._X[rows])
+
+    def run(self, plan: Plan) -> Outcome:
+        """Scatter each row into a zero buffer and walk over that."""
+        outcome = new_outcome(plan, self._X.shape[0])
+        row, values = np.zeros(self._X.shape[1]), np.empty(plan.positions)
+        bad = read_sparse(self._X.data, self._X.indices, self._X.indptr, row, plan, values, *outcome)
+        return Outcome(*outcome, int(bad))

@@ -3,17 +3,18 @@
 from typing import Any, NoReturn
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-__all__ = ["Rows", "as_read_only", "check_rows", "encode_labels", "is_plain", "raise_not_finite"]
+from saccade.reading.arrays import FLOATS_AND_BYTES, as_read_only
+from saccade.reading.sources import Source
+from saccade.reading.tables import as_table
+
+__all__ = ["Rows", "check_columns", "check_rows", "encode_labels", "is_plain", "raise_not_finite"]
 
 Rows = Any  # a two-dimensional array of float32, float64 or uint8, or a CSR matrix or array of floats
-
-_KINDS = [np.dtype(kind) for kind in (np.float64, np.float32, np.uint8)]
 
 
 def check_rows(estimator: BaseEstimator, X: Any, *, y: Any = "no_validation", reset: bool) -> Any:
@@ -31,15 +32,24 @@ def check_rows(estimator: BaseEstimator, X: Any, *, y: Any = "no_validation", re
         y,
         reset=reset,
         accept_sparse="csr",
-        dtype=_KINDS,
+        dtype=FLOATS_AND_BYTES,
         ensure_all_finite=False,
     )
     return as_read_only(checked) if alone else (as_read_only(checked[0]), checked[1])
 
 
+def check_columns(estimator: BaseEstimator, X: Any) -> Any:
+    """Return X, checked against the columns that the estimator was fitted on; a table stays one, and is not copied."""
+    if not is_plain(estimator, X, reset=False):
+        check_is_fitted(estimator)
+        if as_table(X) is not None:
+            return validate_data(estimator, X, reset=False, skip_check_array=True)
+    return check_rows(estimator, X, reset=False)
+
+
 def is_plain(estimator: BaseEstimator, X: Any, reset: bool) -> bool:
     """Whether there is nothing to convert in X or to object to, which takes scikit-learn as long as 1,000 rows do."""
-    plain = type(X) is np.ndarray and X.ndim == 2 and X.size > 0 and X.dtype in _KINDS
+    plain = type(X) is np.ndarray and X.ndim == 2 and X.size > 0 and X.dtype in FLOATS_AND_BYTES
     if not plain or hasattr(estimator, "feature_names_in_"):
         return False
     return reset or X.shape[1] == getattr(estimator, "n_features_in_", None)
@@ -47,15 +57,6 @@ def is_plain(estimator: BaseEstimator, X: Any, reset: bool) -> bool:
 
 def _are_plain_labels(y: Any, rows: int) -> bool:
     return type(y) is np.ndarray and y.shape == (rows,) and y.dtype.kind in "iu"
-
-
-def as_read_only(X: Rows) -> Rows:
-    """Make X read-only in the eyes of the compiler, so that one compiled kernel serves memory maps and arrays alike."""
-    if sp.issparse(X):
-        return X.astype(np.float64) if X.dtype == np.uint8 else X
-    view = X.view()
-    view.flags.writeable = False
-    return view
 
 
 def encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.integer]]:
@@ -76,9 +77,11 @@ def encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.integer]]:
     return np.unique(y, return_inverse=True)
 
 
-def raise_not_finite(estimator: BaseEstimator, X: Rows, row: int) -> NoReturn:
+def raise_not_finite(estimator: BaseEstimator, source: Source, row: int) -> NoReturn:
     """Say which feature of the row is not finite, or that the sum of finite ones is not."""
-    values = X[[row]].toarray()[0] if sp.issparse(X) else np.asarray(X[row])
+    values, rows = np.empty(source.shape[1]), np.array([row], dtype=np.uint32)
+    for part in range(values.size):
+        source.fill(part, rows, 1, values[part : part + 1])
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size == 0:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Plain records of arrays: what a reader needs, and what it gives back."""
+"""The records that reading works with, as plain arrays: what a reader needs, and what it gives back."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,70 +11,90 @@ __all__ = ["Outcome", "Plan", "Reading", "decided"]
 
 Reals = NDArray[np.float64]
 
-# So many features of a checkpoint are named when a plan is described.
+# So many parts of a checkpoint are named when a plan is described.
 MOST_NAMED = 8
 
 
 class Plan(NamedTuple):
-    """Everything that a reader needs to predict with linear scores, as plain arrays: one score, or one per class.
+    """Everything that a reader needs to decide rows by an additive model: one score, or one per class.
 
-    A row is read in order; at checkpoint k ``checkpoints[k]`` features have been read. The values from position
+    A row's parts are read in order; at checkpoint k ``checkpoints[k]`` of them have been read. The values from position
     ``first[k]`` on are weighted and summed: with ``first[k] == 0`` the sums begin anew, else they go on from the last
-    checkpoint's. ``shift[:, k]`` is added. One score decides the row if it is at least ``upper[k]`` or at most
-    ``lower[k]``; several do if the best leads the second best by ``upper[k]``. A row that is never decided gets its
-    full margins.
+    checkpoint's. ``shift[:, k]`` is added. One score decides the row if it is at least ``upper[0, k]`` or at most
+    ``lower[0, k]``; of several the best one, c, does if it leads the second best by ``upper[c, k]``, and ``lower`` is
+    not looked at. A row that is never decided gets its full margins.
     """
 
-    order: NDArray[np.uint32]  # the feature at each position
+    order: NDArray[np.uint32]  # the part at each position
     checkpoints: NDArray[np.int64]
     first: NDArray[np.int64]
     begins: NDArray[np.int64]  # where each checkpoint's weights begin
     weights: Reals  # (scores, ...) of the first checkpoint's values, then of the second's, and so on
     shift: Reals  # (scores, checkpoints)
-    lower: Reals
-    upper: Reals
-    coef: Reals  # (scores, n_features) the weights by feature, for the rows that are read in full
-    offset: Reals  # (scores,) the intercepts
+    lower: Reals  # (scores, checkpoints)
+    upper: Reals  # (scores, checkpoints)
+    coef: Reals  # (scores, parts) for the rows that are read in full
+    intercept: Reals  # (scores,)
 
     @property
     def n_features(self) -> int:
         return int(self.coef.shape[1])
 
     @property
+    def several(self) -> bool:
+        """Whether there is a score for each class, rather than one for two."""
+        return bool(self.coef.shape[0] > 1)
+
+    @property
+    def positions(self) -> int:
+        """How many parts are read of a row before it is given up and read in full."""
+        return int(self.checkpoints[-1]) if self.checkpoints.size else 0
+
+    @property
     def most_read(self) -> int:
-        """Return how many features are read of a row at most: all, unless the last checkpoint decides every row."""
-        closes = self.checkpoints.size > 0 and self.lower[-1] >= self.upper[-1]
-        return int(self.checkpoints[-1]) if closes else self.n_features
+        """How many parts are read of a row at most: all, unless the last checkpoint decides every row."""
+        return self.positions if self.checkpoints.size and self._decides_all(-1) else self.n_features
 
     def without_stops(self) -> "Plan":
-        """Return the plan that reads every feature of every row."""
+        """Return the plan that reads every part of every row."""
         return self._replace(checkpoints=self.checkpoints[:0])
 
     def describe(self, names: Sequence[str] | None = None) -> str:
-        """Say in words which features are asked for, and what decides at each checkpoint."""
+        """Say in words which parts are asked for, and what decides at each checkpoint."""
         n, stops = self.n_features, self.checkpoints.tolist()
         if not stops:
             return f"All {n:,} features of every row are read."
         most = f"at most {self.most_read:,}" if self.most_read < n else "all"
         lines = [f"Of {n:,} features, {most} are read of a row, and fewer where a checkpoint decides it."]
-        for start, stop, lower, upper in zip([0, *stops], stops, self.lower, self.upper, strict=False):
-            asked = [str(feature) if names is None else str(names[feature]) for feature in self.order[start:stop]]
+        for k, (start, stop) in enumerate(zip([0, *stops], stops, strict=False)):
+            asked = [str(part) if names is None else str(names[part]) for part in self.order[start:stop]]
             shown = ", ".join(asked[:MOST_NAMED])
             if len(asked) > MOST_NAMED:
                 shown += f" and {len(asked) - MOST_NAMED} more"
-            if lower >= upper:
-                decides = "every row"
-            elif self.coef.shape[0] > 1:
-                decides = f"a lead of {upper:.3g}"
-            else:
-                decides = f"margins up to {lower:+.3g} or from {upper:+.3g}"
-            lines.append(f"{shown}: after {stop} features, {decides}")
+            lines.append(f"{shown}: after {stop} features, {self._decides(k)}")
         return "\n".join(lines)
 
+    def _decides_all(self, k: int) -> bool:
+        """Whether every row, whatever its finite values, is decided at checkpoint k."""
+        closed = self.upper[:, k] <= (0.0 if self.several else self.lower[:, k])
+        return bool(closed.all())
 
-# What reading rows by a plan gives: margins (rows, scores), features read, whether each stopped, and the first row that
-# is not finite or -1.
-Outcome = tuple[Reals, NDArray[np.int64], NDArray[np.bool_], int]
+    def _decides(self, k: int) -> str:
+        if self._decides_all(k):
+            return "every row"
+        if not self.several:
+            return f"margins up to {self.lower[0, k]:+.3g} or from {self.upper[0, k]:+.3g}"
+        leads = np.unique(self.upper[:, k])
+        return f"a lead of {leads[0]:.3g}" + (f" to {leads[-1]:.3g}, by class" if leads.size > 1 else "")
+
+
+class Outcome(NamedTuple):
+    """What running a plan over rows gives, before it is put into the words of a model's classes."""
+
+    margin: Reals  # (rows, scores); not finite where a value that was read is not
+    n_read: NDArray[np.int64]
+    stopped: NDArray[np.bool_]
+    bad: int  # the first row whose margin is not finite, or -1
 
 
 def decided(margin: Reals) -> NDArray[np.intp]:
@@ -87,8 +107,8 @@ def decided(margin: Reals) -> NDArray[np.intp]:
 class Reading:
     """What came out of reading rows: one entry per row.
 
-    With more than two classes ``margin`` has a column per class, and ``n_read`` counts the features that the
-    one-against-rest scores read in all.
+    With more than two classes ``margin`` has a column per class. Where these are learned one against the rest, each by
+    a plan of its own, ``n_read`` counts what all of them read.
     """
 
     label: NDArray[np.generic]
@@ -98,3 +118,10 @@ class Reading:
 
     def __len__(self) -> int:
         return len(self.label)
+
+    @classmethod
+    def of(cls, classes: NDArray[np.generic], outcome: Outcome) -> "Reading":
+        """Return an outcome with labels; two classes have one margin per row, as in scikit-learn."""
+        margin = outcome.margin
+        shown = margin[:, 0] if margin.shape[1] == 1 else margin
+        return cls(classes[decided(margin)], shown, outcome.n_read, outcome.stopped)

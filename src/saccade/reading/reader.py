@@ -1,38 +1,97 @@
-"""Which reader suits which storage, in one thread or in several."""
+"""Running a plan over any source: block by block, part by part, in one thread or in several."""
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import NDArray
 
-from saccade.reading.arrays import read_array, read_csr
+from saccade.kernels.blocks import check
 from saccade.reading.plan import Outcome, Plan
-from saccade.reading.tables import Table, read_table
+from saccade.reading.room import Room, Written, new_outcome, new_room
+from saccade.reading.sources import Source
 
 __all__ = ["read_plan"]
 
 # Fewer rows than these are not worth a thread.
 FEWEST_ROWS = 20_000
+# Every block of rows costs a call for each part, so blocks are larger than where a kernel does it all. What a block
+# leaves undecided after the first parts, few rows, waits until there are enough of them for a block of their own.
+BLOCK = 2**13
+MOST_FIRST_PARTS = 32
 
 
-def read_plan(plan: Plan, X: Any, n_jobs: int | None = None) -> Outcome:
-    """Read every row of an array, a CSR matrix or a Table."""
-    n_rows = X.shape[0]
+def read_plan(plan: Plan, source: Source, n_jobs: int | None = None) -> Outcome:
+    """Read every row of a source until the plan decides it."""
+    n_rows = source.shape[0]
     jobs = effective_n_jobs(n_jobs) if n_jobs is not None and n_rows >= FEWEST_ROWS else 1
     if jobs == 1:
-        return _read(plan, X)
+        return _read(plan, source)
     bounds = np.linspace(0, n_rows, jobs + 1).astype(int).tolist()
-    parts = [(start, stop) for start, stop in pairwise(bounds) if stop > start]
-    cut = X.rows if isinstance(X, Table) else lambda start, stop: X[start:stop]
-    done = Parallel(n_jobs=jobs, prefer="threads")(delayed(_read)(plan, cut(start, stop)) for start, stop in parts)
-    margin, n_read, stopped = (np.concatenate([one[k] for one in done]) for k in range(3))
-    bad = next((start + one[3] for (start, _), one in zip(parts, done, strict=True) if one[3] >= 0), -1)
-    return margin, n_read, stopped, int(bad)
+    runs = [(start, stop) for start, stop in pairwise(bounds) if stop > start]
+    done = Parallel(n_jobs=jobs, prefer="threads")(delayed(_read)(plan, source.take(slice(*run))) for run in runs)
+    margin, n_read, stopped = (np.concatenate([outcome[k] for outcome in done]) for k in range(3))
+    bad = next((start + outcome.bad for (start, _), outcome in zip(runs, done, strict=True) if outcome.bad >= 0), -1)
+    return Outcome(margin, n_read, stopped, int(bad))
 
 
-def _read(plan: Plan, X: Any) -> Outcome:
-    if isinstance(X, Table):
-        return read_table(plan, X)
-    return read_csr(plan, X) if sp.issparse(X) else read_array(plan, X)
+def _read(plan: Plan, source: Source) -> Outcome:
+    run = getattr(source, "run", None)
+    outcome: Outcome = _read_by_parts(plan, source) if run is None else run(plan)
+    return outcome
+
+
+def _read_by_parts(plan: Plan, source: Source) -> Outcome:
+    """Read with nothing but the source's ``fill``."""
+    n_rows = source.shape[0]
+    written = new_outcome(plan, n_rows)
+    block = min(BLOCK, max(n_rows, 1))
+    early = int(np.searchsorted(plan.checkpoints, MOST_FIRST_PARTS, side="right"))
+    first = int(plan.checkpoints[early - 1]) if early else 0
+    room, waiting = (new_room(plan, block, np.float64, size) for size in (first, plan.positions))
+    n_waiting = 0
+    for start in range(0, n_rows, block):
+        size = min(block, n_rows - start)
+        room.rows[:size] = np.arange(start, start + size)
+        size = _read_on(plan, source, range(early), size, room, written)
+        if n_waiting + size > block:
+            _read_out(plan, source, early, n_waiting, waiting, written)
+            n_waiting = 0
+        _append(room, size, waiting, n_waiting)
+        n_waiting += size
+    _read_out(plan, source, early, n_waiting, waiting, written)
+    wrong = ~np.isfinite(written[0]).all(axis=1)
+    return Outcome(*written, int(np.argmax(wrong)) if wrong.any() else -1)
+
+
+def _read_on(plan: Plan, source: Source, checkpoints: range, size: int, room: Room, written: Written) -> int:
+    """Read rows from one checkpoint to another; return how many stay undecided."""
+    for k in checkpoints:
+        if size == 0:
+            break
+        for position in range(int(plan.checkpoints[k - 1]) if k else 0, int(plan.checkpoints[k])):
+            source.fill(int(plan.order[position]), room.rows, size, room.values[position])
+        size = check(plan, k, size, *room, *written)
+    return size
+
+
+def _read_out(plan: Plan, source: Source, early: int, size: int, room: Room, written: Written) -> None:
+    """Read rows that are undecided after the early checkpoints until they are decided, or to the end."""
+    size = _read_on(plan, source, range(early, plan.checkpoints.size), size, room, written)
+    rows: NDArray[np.uint32] = room.rows[:size]
+    margin, n_read, stopped = written
+    if size and plan.most_read < plan.n_features:  # the last checkpoint decides every row that is finite
+        margin[rows], n_read[rows], stopped[rows] = np.nan, plan.most_read, True
+    elif size:
+        total, values = np.tile(plan.intercept, (size, 1)), np.empty(size)
+        for part, coef in enumerate(plan.coef.T):
+            source.fill(part, rows, size, values)
+            total += values[:, None] * coef
+        margin[rows], n_read[rows], stopped[rows] = total, plan.n_features, False
+
+
+def _append(source: Room, size: int, target: Room, start: int) -> None:
+    """Append rows and what is known of them to other rows."""
+    end, known = start + size, source.values.shape[0]
+    target.rows[start:end], target.total[:, start:end] = source.rows[:size], source.total[:, :size]
+    target.values[:known, start:end] = source.values[:, :size]

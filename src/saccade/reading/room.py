@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from saccade.reading.plan import Plan
 
-__all__ = ["Room", "Written", "new_room", "outcome_of", "positions"]
+__all__ = ["Room", "Written", "new_outcome", "new_room"]
 
 
 class Room(NamedTuple):
@@ -16,10 +16,10 @@ class Room(NamedTuple):
     rows: NDArray[np.uint32]
     values: NDArray[np.floating]  # (positions, block)
     total: NDArray[np.float64]  # (scores, block)
-    kept: NDArray[np.uint32]
+    places: NDArray[np.uint32]  # where in the block the undecided rows are, then, from the back, the decided ones
 
 
-# Margins, features read, whether each row stopped.
+# Margins, parts read, whether each row stopped.
 Written = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]
 
 
@@ -28,10 +28,5 @@ def new_room(plan: Plan, block: int, dtype: type[np.floating], positions: int) -
     return Room(np.empty(block, np.uint32), values, total, np.empty(block, np.uint32))
 
 
-def positions(plan: Plan) -> int:
-    """Return how many features a plan reads before it gives a row up."""
-    return int(plan.checkpoints[-1]) if plan.checkpoints.size else 0
-
-
-def outcome_of(plan: Plan, n_rows: int) -> Written:
+def new_outcome(plan: Plan, n_rows: int) -> Written:
     return np.empty((n_rows, plan.coef.shape[0])), np.empty(n_rows, np.int64), np.empty(n_rows, np.bool_)

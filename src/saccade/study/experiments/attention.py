@@ -45,7 +45,7 @@ def watch(pair: Pair, seed: int) -> Attention:
 
     def as_read(row: int) -> DigitRead:
         image, size = digits.X_test[row], int(reading.n_read[row])
-        walk = plan.offset[0] + np.cumsum(plan.weights[0, :size] * image[plan.order[:size]])
+        walk = plan.intercept[0] + np.cumsum(plan.weights[0, :size] * image[plan.order[:size]])
         return DigitRead(
             digit=int(digits.y_test[row]),
             said=int(reading.label[row]),
@@ -64,8 +64,8 @@ def watch(pair: Pair, seed: int) -> Attention:
     return Attention(
         pair=pair,
         checkpoints=tuple(plan.checkpoints.tolist()),
-        lower=tuple(plan.lower.tolist()),
-        upper=tuple(plan.upper.tolist()),
+        lower=tuple(plan.lower[0].tolist()),
+        upper=tuple(plan.upper[0].tolist()),
         easy=as_read(second[fiftieth]),
         hard=as_read(second[-fiftieth - 1]),
         fewest=tuple(as_read(row) for row in unclear[:GALLERY]),

@@ -44,11 +44,11 @@ def _draw_thresholds(axes: Any, attentive: AttentiveClassifier) -> None:
     plan = attentive.plan_
     axes.set(xscale="log", xlabel="features read")
     if attentive.classes_.size == 2:
-        axes.plot(plan.checkpoints, plan.upper, color=BLUE, marker=".", label=str(attentive.classes_[1]))
-        axes.plot(plan.checkpoints, plan.lower, color=ORANGE, marker=".", label=str(attentive.classes_[0]))
+        axes.plot(plan.checkpoints, plan.upper[0], color=BLUE, marker=".", label=str(attentive.classes_[1]))
+        axes.plot(plan.checkpoints, plan.lower[0], color=ORANGE, marker=".", label=str(attentive.classes_[0]))
         axes.axhline(0, color=GREY, lw=0.5)
         axes.set(ylabel="margin that decides")
         axes.legend(frameon=False)
     else:
-        axes.plot(plan.checkpoints, plan.upper, color=BLUE, marker=".")
+        axes.plot(plan.checkpoints, plan.upper.T, color=BLUE, marker=".")
         axes.set(ylabel="lead that decides")

@@ -1,0 +1,53 @@
+"""Additive models in files: a kind of model is a pair of functions here, to arrays and back."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.exceptions import ModelFileError
+from saccade.files.archive import Archive
+from saccade.models.additive import Additive
+from saccade.models.linear import LinearModel, LoadedLinear
+
+__all__ = ["additive_from", "additive_parts"]
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def _linear_parts(model: LinearModel) -> Arrays:
+    return {"coef": model.coef, "intercept": model.intercept}
+
+
+def _linear_from(archive: Archive, classes: NDArray[Any]) -> tuple[LinearModel, LoadedLinear]:
+    scores = 1 if classes.size == 2 else classes.size
+    coef = archive.array("coef", np.float64, (scores, None))
+    if coef.shape[1] == 0:
+        raise ModelFileError("its model has no features")
+    names = archive.names(coef.shape[1])
+    columns = None if names is None else tuple(names)
+    model = LinearModel(coef, archive.array("intercept", np.float64, (scores,)), classes, columns)
+    return model, LoadedLinear(model, names)
+
+
+# Each kind's class, what it is made of, and how it and an estimator that predicts like it are made again.
+_KINDS: dict[str, tuple[type, Callable[[Any], Arrays], Callable[..., tuple[Additive, Any]]]] = {
+    "linear": (LinearModel, _linear_parts, _linear_from),
+}
+
+
+def additive_parts(model: Additive) -> tuple[str, Arrays]:
+    """Return the name of a model's kind, and its arrays."""
+    for name, (kind, parts, _) in _KINDS.items():
+        if isinstance(model, kind):
+            return name, parts(model)
+    raise TypeError(f"A {type(model).__name__} cannot be saved yet, only {', '.join(_KINDS)} models.")
+
+
+def additive_from(archive: Archive, classes: NDArray[Any]) -> tuple[Additive, Any]:
+    """Return the additive model of a file, and an estimator that predicts as the one that was taken apart did."""
+    kind = archive.field("kind", str)
+    if kind not in _KINDS:
+        raise ModelFileError(f"its model is of the kind {kind[:80]!r}, which this version of saccade does not know")
+    return _KINDS[kind][2](archive, classes)

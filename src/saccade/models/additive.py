@@ -1,0 +1,49 @@
+"""The record that every kind of model is taken apart into: parts, and how each counts in each score."""
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.reading.sources import Source
+
+__all__ = ["Additive"]
+
+Reals = NDArray[np.float64]
+
+
+class Additive(Protocol):
+    """A fitted classifier as a sum of parts: S = intercept + coef · parts, one score for two classes, else one each.
+
+    A part may be a column, a tree, a look-up. Planning and certification see ``coef``, ``intercept`` and part values
+    alone, so that a new kind of model is one file with a class of this shape and a function that makes it.
+    """
+
+    @property
+    def coef(self) -> Reals:
+        """(scores, parts)."""
+
+    @property
+    def intercept(self) -> Reals:
+        """(scores,)."""
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """The labels, in the order of the scores."""
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """The names of the user's columns, where they are known."""
+
+    @property
+    def n_columns(self) -> int:
+        """How many columns the user's rows have."""
+
+    def values(self, X: Any, rows: NDArray[np.intp]) -> NDArray[np.floating]:
+        """Return the parts of some rows, (rows, parts), all of them finite: to plan and to calibrate on."""
+
+    def source(self, X: Any) -> Source:
+        """Return the parts of X, which was checked, as a source: to read."""
+
+    def named(self, columns: tuple[str, ...]) -> "Additive":
+        """Return the same model with these names for the user's columns."""
