@@ -1,6 +1,7 @@
 """Any fitted linear classifier, read attentively, with a certificate."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -33,7 +34,7 @@ from saccade.planning.orders import CODES
 from saccade.planning.prepare import Terms, prepare, split_rows
 from saccade.planning.prices import Feature, price_list
 from saccade.reading.arrays import FLOATS_AND_BYTES
-from saccade.reading.inputs import check_columns, raise_not_finite
+from saccade.reading.inputs import read_checked
 from saccade.reading.plan import Outcome, Reading
 from saccade.reading.reader import read_plan
 from saccade.reading.sources import Source
@@ -225,26 +226,21 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def full_margin(self, X: Any) -> NDArray[np.float64]:
         """Return the margins from all features."""
-        return self._checked_reading(X, full=True).margin
+        return self._read(X, full=True).margin
 
     def read(self, X: Any) -> Reading:
         """Return label, margin, number of features read and whether the reading stopped early, for each row."""
-        return self._checked_reading(X, full=False)
+        return self._read(X, full=False)
 
     def read_source(self, source: Source, *, full: bool = False) -> Reading:
         """Read the rows of any storage, in full or not; a row whose values are not finite has such a margin."""
         check_is_fitted(self)
-        return Reading.of(self.classes_, self._outcome(source, full))
+        return Reading.of(self.classes_, self._run(source, full))
 
-    def _checked_reading(self, X: Any, *, full: bool) -> Reading:
-        X = check_columns(self, X)
-        source = self.additive_.source(X)
-        outcome = self._outcome(source, full)
-        if outcome.bad >= 0:
-            raise_not_finite(self, source, outcome.bad)
-        return Reading.of(self.classes_, outcome)
+    def _read(self, X: Any, *, full: bool) -> Reading:
+        return read_checked(self, X, lambda rows: self.additive_.source(rows), partial(self._run, full=full))
 
-    def _outcome(self, source: Source, full: bool) -> Outcome:
+    def _run(self, source: Source, full: bool) -> Outcome:
         return read_plan(self.plan_.without_stops() if full else self.plan_, source, self.n_jobs)
 
     def inquire(

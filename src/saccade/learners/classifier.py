@@ -29,7 +29,7 @@ from saccade.learners.online import OnlineLearner, UpdateRule, new_learner
 from saccade.learners.record import TrainingRecord
 from saccade.planning.boundaries import Budget, as_boundary
 from saccade.planning.orders import CODES
-from saccade.reading.inputs import Rows, check_columns, check_rows, encode_labels, raise_not_finite
+from saccade.reading.inputs import Rows, check_rows, encode_labels, raise_not_finite, read_checked
 from saccade.reading.plan import Outcome, Plan, Reading
 from saccade.reading.reader import read_plan
 from saccade.reading.sources import Source, column_source
@@ -177,40 +177,36 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
 
     def full_margin(self, X: Any) -> NDArray[np.float64]:
         """Return the margins from all features: ``X @ coef_.T + intercept_``, one column per class beyond two."""
-        return self._checked_reading(X, full=True).margin
+        return read_checked(self, X, column_source, self._run_in_full).margin
 
     def read(self, X: Any) -> Reading:
         """Return label, margin, number of features read and whether the reading stopped early, for each row."""
-        return self._checked_reading(X, full=False)
+        return read_checked(self, X, column_source, self._run_plans)
 
     def read_source(self, source: Source, *, full: bool = False) -> Reading:
         """Read the rows of any storage, in full or not; a row whose values are not finite has such a margin."""
         check_is_fitted(self)
-        return Reading.of(self.classes_, self._outcome(source, full))
-
-    def _checked_reading(self, X: Any, *, full: bool) -> Reading:
-        check_is_fitted(self)
-        source = column_source(check_columns(self, X))
-        outcome = self._outcome(source, full)
-        if outcome.bad >= 0:
-            raise_not_finite(self, source, outcome.bad)
-        return Reading.of(self.classes_, outcome)
+        return Reading.of(self.classes_, self._run_in_full(source) if full else self._run_plans(source))
 
     @property
     def _plans(self) -> list[Plan]:
         return [one.plan for one in self._learners]
 
-    def _outcome(self, source: Source, full: bool) -> Outcome:
-        """Read all rows by the plan of each learner."""
-        plans = self._plans
-        if full:
-            return self._run([plan.without_stops() for plan in plans], source)
-        outcome = self._run(plans, source)
-        # Rows that no class accepts are read to the end: margins at different stops cannot be compared.
-        rejected = np.flatnonzero(outcome.stopped & (outcome.margin <= 0).all(axis=1))
-        if len(plans) == 1 or rejected.size == 0:
+    def _run_in_full(self, source: Source) -> Outcome:
+        return self._run([plan.without_stops() for plan in self._plans], source)
+
+    def _run_plans(self, source: Source) -> Outcome:
+        """Read rows by the plan of each learner, and those that no class accepts to the end.
+
+        Margins at different stops cannot be compared.
+        """
+        outcome = self._run(self._plans, source)
+        if outcome.margin.shape[1] == 1:
             return outcome
-        whole = self._outcome(source.take(rejected), full=True)
+        rejected = np.flatnonzero(outcome.stopped & (outcome.margin <= 0).all(axis=1))
+        if rejected.size == 0:
+            return outcome
+        whole = self._run_in_full(source.take(rejected))
         for target, values in zip(outcome[:3], whole[:3], strict=True):
             target[rejected] = values
         bad = [outcome.bad, int(rejected[whole.bad]) if whole.bad >= 0 else -1]

@@ -1,5 +1,6 @@
 """What users pass in: checked, encoded, and never copied without need."""
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
@@ -9,10 +10,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from saccade.reading.arrays import FLOATS_AND_BYTES, as_read_only
+from saccade.reading.plan import Outcome, Reading
 from saccade.reading.sources import Source
 from saccade.reading.tables import as_table
 
-__all__ = ["Rows", "check_columns", "check_rows", "encode_labels", "is_plain", "raise_not_finite"]
+__all__ = ["Rows", "check_rows", "encode_labels", "raise_not_finite", "read_checked"]
 
 Rows = Any  # a two-dimensional array of float32, float64 or uint8, or a CSR matrix or array of floats
 
@@ -23,7 +25,7 @@ def check_rows(estimator: BaseEstimator, X: Any, *, y: Any = "no_validation", re
     Whether values are finite is not checked here, which would read all of them: the kernels check what they read.
     """
     alone = isinstance(y, str) and y == "no_validation"
-    if is_plain(estimator, X, reset) and (alone or _are_plain_labels(y, len(X))):
+    if _is_plain(estimator, X, reset) and (alone or _are_plain_labels(y, len(X))):
         estimator.n_features_in_ = X.shape[1]
         return as_read_only(X) if alone else (as_read_only(X), y)
     checked = validate_data(
@@ -38,16 +40,27 @@ def check_rows(estimator: BaseEstimator, X: Any, *, y: Any = "no_validation", re
     return as_read_only(checked) if alone else (as_read_only(checked[0]), checked[1])
 
 
-def check_columns(estimator: BaseEstimator, X: Any) -> Any:
+def read_checked(
+    estimator: BaseEstimator, X: Any, source_of: Callable[[Any], Source], run: Callable[[Source], Outcome]
+) -> Reading:
+    """Read what a user passes to a fitted estimator; raise where a value that was read is not finite."""
+    source = source_of(_check_columns(estimator, X))
+    outcome = run(source)
+    if outcome.bad >= 0:
+        raise_not_finite(estimator, source, outcome.bad)
+    return Reading.of(estimator.classes_, outcome)
+
+
+def _check_columns(estimator: BaseEstimator, X: Any) -> Any:
     """Return X, checked against the columns that the estimator was fitted on; a table stays one, and is not copied."""
-    if not is_plain(estimator, X, reset=False):
+    if not _is_plain(estimator, X, reset=False):
         check_is_fitted(estimator)
         if as_table(X) is not None:
             return validate_data(estimator, X, reset=False, skip_check_array=True)
     return check_rows(estimator, X, reset=False)
 
 
-def is_plain(estimator: BaseEstimator, X: Any, reset: bool) -> bool:
+def _is_plain(estimator: BaseEstimator, X: Any, reset: bool) -> bool:
     """Whether there is nothing to convert in X or to object to, which takes scikit-learn as long as 1,000 rows do."""
     plain = type(X) is np.ndarray and X.ndim == 2 and X.size > 0 and X.dtype in FLOATS_AND_BYTES
     if not plain or hasattr(estimator, "feature_names_in_"):
