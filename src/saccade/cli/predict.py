@@ -98,7 +98,7 @@ def evaluate(
     """Print accuracy, disagreement with the full read, features per row, and the certificate beside them."""
     import numpy as np
 
-    from saccade.data.learning import codes_of
+    from saccade.data.labels import codes_of
     from saccade.reading.plan import decided
 
     found, counted = loaded(model), _Counted()
@@ -144,13 +144,12 @@ def _readings(
     """Yield readings, and the batches they are of; of Parquet, where no whole rows are needed, by its columns."""
     from saccade import AttentiveClassifier
     from saccade.data.batches import BadRows, Batch
-    from saccade.data.columns import ParquetSource
     from saccade.data.reading import read_by_columns
 
     vars(model).pop("feature_names_in_", None)  # the columns come in the model's own order
     bad, place = BadRows(source.path, skip=skip_bad), 0
     with bar(source.length, "Rows") as shown:
-        if isinstance(source, ParquetSource) and isinstance(model, AttentiveClassifier) and not whole:
+        if hasattr(source, "row_groups") and isinstance(model, AttentiveClassifier) and not whole:
             counted.bytes = 0
             for group in source.row_groups():
                 reading, good = read_by_columns(model, group, bad)
