@@ -24,9 +24,8 @@ from sklearn.svm import LinearSVC
 import saccade
 from saccade import AttentiveClassifier
 from saccade.data.batches import BadRows, Wanted
-from saccade.data.columns import ParquetSource
-from saccade.data.libsvm import LibsvmSource
-from saccade.data.reading import read_by_columns
+from saccade.data.columns import ParquetFile
+from saccade.data.libsvm import open_libsvm
 from saccade.datasets import load_mnist
 
 CALIBRATIONS = 11
@@ -45,11 +44,11 @@ def write_parquet(path, pool):
 
 
 def ours(model, path):
-    source, read, labels = ParquetSource(str(path), Wanted(names=NAMES)), 0, []
-    for group in source.row_groups():
-        labels.append(read_by_columns(model, group, BadRows(source.path, skip=False))[0].label)
-        read += group.bytes_read
-    return read / source.size, np.concatenate(labels)
+    data, read, labels = ParquetFile(str(path), Wanted(names=NAMES)), 0, []
+    for piece in read_rows(model, data, BadRows(data.path, skip=False)):
+        labels.append(piece.reading.label)
+        read += piece.bytes_read
+    return read / data.size, np.concatenate(labels)
 
 
 def theirs(model, path):
@@ -71,7 +70,7 @@ def parquet(folder):
             model = LinearSVC(C=0.01 if scale else 0.01 / 255**2, loss="hinge", random_state=0).fit(rows, y)
             path = folder / f"{kind}.parquet"
             write_parquet(path, pool)
-            size = ParquetSource(str(path), Wanted()).column_bytes()
+            size = ParquetFile(str(path), Wanted()).column_bytes()
             costs = np.array([size[name] for name in NAMES])
             plans = [
                 AttentiveClassifier(
@@ -127,7 +126,7 @@ def write_libsvm(path, size):
 def libsvm(folder):
     path = folder / "some.svm"
     write_libsvm(path, 60_000_000)
-    source, ratios = LibsvmSource(str(path), Wanted(n_features=784)), []
+    (source,), ratios = open_libsvm([str(path)], Wanted(n_features=784)), []
     for _ in range(5):
         begun = time.perf_counter()
         for _ in source.batches(0, BadRows(str(path), skip=False)):

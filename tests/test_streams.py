@@ -14,12 +14,10 @@ from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from saccade.data import columns, csv, lines
-from saccade.data.batches import BadRows, Wanted, labels_from_texts
-from saccade.data.headers import split
-from saccade.data.learning import codes_of, known_labels
+from saccade.data.batches import BadRows, Wanted
+from saccade.data.labels import codes_of, known_labels, labels_from_texts
 from saccade.data.opening import open_data
 from saccade.exceptions import DataFileError
-from saccade.kernels.parsing import EMPTY, FINE, IGNORED, MISSING, TARGET, parse_csv
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(500, 7)).astype(np.float32)
@@ -233,7 +231,7 @@ def parquet(columns):
         ("a.npy", npy(np.ones(3)), "0", "expected rows of numbers"),
         ("a.parquet", parquet({"a": [1.0], "k": [[1, 2]]}), "k", "which are no labels"),
         ("a.parquet", parquet({"a": [datetime.date(2026, 1, 1)], "k": [1]}), "k", "a.parquet: column 'a' holds"),
-        ("a.svm", b"1 1:2\n", "kind", "Leave --target out"),
+        ("a.svm", b"1 1:2\n", "kind", "Leave the target out"),
         ("a.xyz", b"1,2\n", "kind", "--format"),
     ],
 )
@@ -312,24 +310,6 @@ def test_headers_are_told_from_rows_and_columns_chosen_by_name(content, wanted, 
     np.testing.assert_array_equal(found.X, rows)
 
 
-@settings(deadline=None, max_examples=300)
-@given(st.text(alphabet='a1 ,;"\t\r', min_size=1, max_size=12), st.sampled_from(",;\t"))
-def test_a_line_is_split_by_the_kernel_as_by_python(line, separator):
-    fields = split(line, separator)
-    buffer = np.frombuffer(f"{line}\n".encode(), dtype=np.uint8)
-    for target in range(len(fields)):
-        places = np.full(len(fields), IGNORED, dtype=np.int64)
-        places[target] = TARGET
-        bounds, found, column = np.zeros((2, 2), np.int64), np.zeros(1, np.int8), np.zeros(1, np.int64)
-        parse_csv(buffer, ord(separator), places, np.empty((2, 0)), bounds, found, column)
-        first, last = bounds[0]
-        label = buffer[first:last].tobytes().decode()
-        if found[0] == FINE:
-            assert label.replace('""', '"') == fields[target].replace('""', '"')
-        else:
-            assert (found[0] == MISSING and fields[target] == "") or (found[0] == EMPTY and fields == [""])
-
-
 def test_labels_keep_their_quotes_and_every_letter(tmp_path):
     (tmp_path / "data.csv").write_text('a,k\n1,"say ""hi"""\n2, Bäume am Fluss \n3,"x,y"\n', encoding="utf-8")
     with open_data(str(tmp_path / "data.csv"), Wanted("k")) as source:
@@ -358,7 +338,7 @@ def test_short_lines_take_no_room_and_bad_ones_little_time(tmp_path):
 
 
 def test_bad_values_are_counted_without_looking_at_each(tmp_path, monkeypatch):
-    monkeypatch.setattr(csv.CsvSource, "_what", lambda *_: pytest.fail("a message that nobody reads was made"))
+    monkeypatch.setattr(csv.CsvFile, "_fault", lambda *_: pytest.fail("a message that nobody reads was made"))
     (tmp_path / "data.csv").write_text("a,b\n" + "NA,1\n2,3\n" * 50)
     with open_data(str(tmp_path / "data.csv"), Wanted()) as source:
         (found,), bad = read(source, skip=True)

@@ -8,6 +8,8 @@ from saccade.version import __version__
 if TYPE_CHECKING:
     from saccade import datasets, simulate
     from saccade.attentive import AttentiveClassifier, attend
+    from saccade.data.learning import learn
+    from saccade.data.rows import rows
     from saccade.files.models import load, save
     from saccade.learners.passive_aggressive import PassiveAggressive
     from saccade.learners.pegasos import Pegasos
@@ -27,7 +29,9 @@ _HOMES = {
     "Perceptron": "saccade.learners.perceptron",
     "attend": "saccade.attentive",
     "datasets": "saccade",
+    "learn": "saccade.data.learning",
     "load": "saccade.files.models",
+    "rows": "saccade.data.rows",
     "save": "saccade.files.models",
     "simulate": "saccade",
 }
@@ -45,7 +49,9 @@ __all__ = [
     "__version__",
     "attend",
     "datasets",
+    "learn",
     "load",
+    "rows",
     "save",
     "simulate",
 ]

@@ -4,11 +4,12 @@ UserWarning
 ├── LevelNotHeldWarning     the audit measured more decision errors than the level allows
 └── OtherVersionWarning     a model was pickled by another version of saccade
 ValueError
+├── CheckpointError         learning cannot go on from a checkpoint, or cannot keep one there
 ├── DataFileError           a file of rows cannot be read
 └── ModelFileError          a file is no model that this version of saccade can load
 """
 
-__all__ = ["DataFileError", "LevelNotHeldWarning", "ModelFileError", "OtherVersionWarning"]
+__all__ = ["CheckpointError", "DataFileError", "LevelNotHeldWarning", "ModelFileError", "OtherVersionWarning"]
 
 
 class LevelNotHeldWarning(UserWarning):
@@ -17,6 +18,10 @@ class LevelNotHeldWarning(UserWarning):
 
 class OtherVersionWarning(UserWarning):
     """A model was pickled by another version of saccade."""
+
+
+class CheckpointError(ValueError):
+    """Learning from files cannot go on from a checkpoint, or cannot keep one where it is told to."""
 
 
 class DataFileError(ValueError):

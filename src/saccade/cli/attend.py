@@ -7,11 +7,8 @@ from typing import Any
 
 import click
 
-from saccade.cli.data import bar, check_output, data_options, loaded, names_of, opened, print_record, wanted_by
+from saccade.cli.data import check_output, data_options, loaded, names_of, opened, print_record, wanted_by
 
-# So many rows, or values, are drawn from the file, evenly: more would hardly change a plan or a certificate.
-MOST_ROWS = 70_000
-MOST_VALUES = 100_000_000
 SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
@@ -59,28 +56,18 @@ def attend(
     already is certified anew, with the costs and groups that it has.
     """
     import numpy as np
-    from sklearn.frozen import FrozenEstimator
 
-    from saccade import AttentiveClassifier
     from saccade.data.batches import BadRows
+    from saccade.data.sampling import certify
     from saccade.files.models import save_with
 
     target_file = check_output(out, force, data)
     found = loaded(model, or_skops=True)
-    estimator, parameters = found.model, {}
-    if isinstance(estimator, AttentiveClassifier):
-        estimator, parameters = estimator.estimator_, estimator.get_params(deep=False)
-        del parameters["estimator"], parameters["average_features"]
-        if parameters["fewest"] == "columns":  # its costs were the bytes of a file
-            del parameters["costs"], parameters["groups"]
     with opened(data, wanted_by(found, target, header), kind) as source:
         bad = BadRows(source.path, skip=skip_bad)
-        rows = _sample(source, bad, np.random.default_rng(random_state))
-        if fewest == "columns" and hasattr(source, "column_bytes"):
-            size = source.column_bytes()
-            parameters |= {"costs": [size[name] for name in source.names or []], "groups": None}
-        parameters |= {"delta": delta, "confidence": confidence, "fewest": fewest, "random_state": random_state}
-        attentive = AttentiveClassifier(FrozenEstimator(estimator), **parameters).fit(rows)
+        attentive = certify(
+            found.model, source, bad, delta=delta, confidence=confidence, fewest=fewest, random_state=random_state
+        )
     if hasattr(found.model, "feature_names_in_"):
         attentive.feature_names_in_ = np.array(names_of(found.model), dtype=object)
     save_with(attentive, target_file, found.about)
@@ -93,34 +80,6 @@ def attend(
         print(certificate, f"No row needs more than {most:,} of them.")
         if bad.count:
             print(f"{bad.count:,} bad rows were passed over", file=sys.stderr)
-
-
-def _sample(source: Any, bad: Any, random: Any) -> Any:
-    """Return at most so many rows, each as likely as any other."""
-    import numpy as np
-    import scipy.sparse as sp
-
-    def joined(parts: list[Any]) -> Any:
-        return sp.vstack(parts).tocsr() if sp.issparse(parts[0]) else np.concatenate(parts)
-
-    most = min(MOST_ROWS, max(MOST_VALUES // source.n_features, 2_000))
-    parts: list[Any] = []
-    keys: list[Any] = []
-    place = 0
-    with bar(source.length, "Rows") as shown:
-        for batch in source.batches(0, bad):
-            parts.append(batch.X)
-            keys.append(random.random(batch.X.shape[0]))
-            drawn = np.concatenate(keys)
-            if drawn.size > 1.5 * most:
-                kept = drawn <= np.partition(drawn, most)[most]
-                parts, keys = [joined(parts)[kept]], [drawn[kept]]
-            shown(batch.end - place, batch.X.shape[0])
-            place = batch.end
-    if not parts:
-        raise ValueError(f"{source.path} has no rows.")
-    order = np.sort(np.argsort(np.concatenate(keys))[:most])
-    return joined(parts)[order]
 
 
 @click.command(name="inspect", short_help="Say what a model is.")

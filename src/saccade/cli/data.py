@@ -1,7 +1,6 @@
 """What the commands on files have in common: options, opening, and writing whole files."""
 
 import json
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,11 +10,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from saccade.data import FORMATS
+from saccade.data.progress import bar
 
 if TYPE_CHECKING:
-    from saccade.data.batches import Source, Wanted
+    from saccade.data.batches import DataFile, Wanted
 
-__all__ = ["Loaded", "check_output", "data_options", "loaded", "opened", "print_record", "wanted_by"]
+__all__ = [
+    "Loaded",
+    "bar",
+    "check_output",
+    "data_options",
+    "loaded",
+    "names_of",
+    "one_line",
+    "opened",
+    "print_record",
+    "wanted_by",
+]
 
 
 def data_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -35,13 +46,13 @@ def data_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def check_output(path: Path, force: bool, data: str | None = None) -> Path:
-    """Raise at once what would go wrong at the end; ``data`` is a file that must not be written over."""
+    """Raise at once what would go wrong at the end; files of ``data`` must not be written over."""
     from saccade.files.writing import check_writable
 
     target = path.resolve()
     if str(path) == "-" or target.is_dir():
         raise click.UsageError(f"-o {path} is no file: give it a name.")
-    if data is not None and target == Path(data).resolve():
+    if data is not None and target in _files(data):
         raise click.UsageError(f"-o {path} would replace the data.")
     if target.exists() and not force:
         raise click.UsageError(f"{path} exists already. Choose another name, or replace it with --force.")
@@ -50,6 +61,17 @@ def check_output(path: Path, force: bool, data: str | None = None) -> Path:
     except OSError as error:
         raise click.UsageError(f"{path} cannot be written: {error.strerror or error}.") from error
     return target
+
+
+def _files(data: str) -> list[Path]:
+    """Return the files that are read; where there are none, opening them will say so."""
+    from saccade.data.opening import data_files
+    from saccade.exceptions import DataFileError
+
+    try:
+        return [Path(file).resolve() for file in data_files(data)]
+    except DataFileError:
+        return []
 
 
 @dataclass(frozen=True)
@@ -116,15 +138,25 @@ def wanted_by(found: Loaded, target: str | None, header: bool | None) -> "Wanted
 
 
 @contextmanager
-def opened(data: str, wanted: "Wanted", kind: str | None) -> Iterator["Source"]:
-    """Open a data file; what is wrong with it, or with its rows, is one line."""
-    from saccade.data.opening import open_data
+def one_line() -> Iterator[None]:
+    """Say what is wrong with data or a checkpoint in one line."""
+    from saccade.exceptions import CheckpointError
 
     try:
-        with open_data(data, wanted, kind) as source:
-            yield source
+        yield
+    except CheckpointError as error:
+        raise click.UsageError(str(error)) from error
     except (ValueError, TypeError) as error:
         raise click.ClickException(str(error)) from error
+
+
+@contextmanager
+def opened(data: str, wanted: "Wanted", kind: str | None) -> Iterator["DataFile"]:
+    """Open a data file, or several as one; what is wrong with them, or with their rows, is one line."""
+    from saccade.data.opening import open_data
+
+    with one_line(), open_data(data, wanted, kind) as source:
+        yield source
 
 
 def print_record(record: dict[str, Any], as_json: bool) -> None:
@@ -140,24 +172,3 @@ def print_record(record: dict[str, Any], as_json: bool) -> None:
 
 def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else str(value)
-
-
-class bar:  # noqa: N801 - used like the function that it wraps
-    """A progress bar over a file, with the rows so far: on a terminal only."""
-
-    def __init__(self, length: int, label: str) -> None:
-        self._label, self._rows = label, 0
-        silent = not sys.stderr.isatty()
-        self._bar = click.progressbar(length=max(length, 1), label=label, file=sys.stderr, hidden=silent)
-
-    def __enter__(self) -> Callable[[int, int], None]:
-        self._shown = self._bar.__enter__()
-        return self.advance
-
-    def __exit__(self, *raised: Any) -> None:
-        self._bar.__exit__(*raised)
-
-    def advance(self, steps: int, rows: int) -> None:
-        self._rows += rows
-        self._shown.label = f"{self._label}, {self._rows:,} rows"
-        self._shown.update(steps)

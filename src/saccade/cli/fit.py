@@ -3,16 +3,13 @@
 import inspect
 import json
 import re
-import time
 from collections.abc import Callable
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from saccade.cli.checkpoints import Run, check_checkpoint, digest, keep_run, resumed
-from saccade.cli.data import Loaded, bar, check_output, data_options, opened, print_record
+from saccade.cli.data import Loaded, check_output, data_options, one_line, print_record
 
 LEARNERS = {"pegasos": "Pegasos", "perceptron": "Perceptron", "passive-aggressive": "PassiveAggressive"}
 # The parameters of every learner, as get_params gives them; a test compares, so that help needs no imports.
@@ -75,53 +72,33 @@ def fit(
 ) -> None:
     """Learn from DATA (CSV, libsvm, Parquet, Arrow or NumPy; - for standard input), and save a model.
 
+    DATA is a file, a pattern in quotes such as 'part-*.csv', or a folder.
+
     Every parameter of the learner is an option. A boundary may have parameters: --boundary 'curved(delta=0.05)'.
     """
-    import numpy as np
-
     import saccade
-    from saccade.data.batches import BadRows, Wanted
-    from saccade.data.learning import Place, known_labels, learn
+    from saccade.data.batches import Wanted
+    from saccade.data.learning import learn_from
     from saccade.files.models import save_with
 
     place_of_model = check_output(out, force, data)
-    kept_in = check_checkpoint(checkpoint, resume, force, data, out)
+    if checkpoint is not None and checkpoint.resolve() == out.resolve():
+        raise click.UsageError(f"--checkpoint {checkpoint} needs a file of its own: this is the model.")
     model = _built(getattr(saccade, LEARNERS[learner]), given)
-    with opened(data, Wanted(target, header=header), kind) as source:
-        bad = BadRows(source.path, skip=skip_bad)
-        options = {name: value for name, value in given.items() if value is not None}
-        known = {
-            "target": target,
-            "learner": learner,
-            "given": options,
-            "skip_bad": skip_bad,
-            "header": header,
-            "as": kind,
-        }
-        if kept_in is not None:
-            known["data"] = digest(source.path)
-        if kept_in is not None and resume and kept_in.exists():
-            model, run = resumed(kept_in, known, source.length)
-            bad.count = run.bad
-        else:
-            with bar(source.length, "Labels") as shown:
-                labels = known_labels(source, bad, shown)
-            seed = int(np.random.default_rng(model.random_state).integers(2**31))
-            model.set_params(random_state=seed if model.random_state is None else model.random_state)
-            run = Run(labels.written, labels.classes.tolist(), bad.count, seed)
-        last = [time.monotonic()]
-
-        def keep(so_far: Any, place: Place) -> None:
-            if kept_in is not None and time.monotonic() - last[0] >= checkpoint_every:
-                keep_run(so_far, kept_in, known, replace(run, **asdict(place)))
-                last[0] = time.monotonic()
-
-        with bar(source.length * model.max_iter, "Learning") as shown:
-            shown(run.turn * source.length + run.start, 0)
-            model = learn(model, source, run.labels, run.seed, run.place, shown, keep)
-        if source.names is not None:
-            model.feature_names_in_ = np.array(source.names, dtype=object)
-    save_with(model, place_of_model, Loaded(model, getattr(source, "zero_based", None)).about)
+    with one_line():
+        learned = learn_from(
+            model,
+            data,
+            Wanted(target, header=header),
+            kind=kind,
+            skip_bad=skip_bad,
+            checkpoint=checkpoint,
+            checkpoint_every=checkpoint_every,
+            resume=resume,
+            replace=force,
+        )
+    model = learned.model
+    save_with(model, place_of_model, Loaded(model, learned.zero_based).about)
     record = model.training_
     print_record(
         {
@@ -129,7 +106,7 @@ def fit(
             "examples": record.n_examples,
             "features per example": record.features_per_example,
             "decision error": record.decision_error if record.n_important else None,
-            "bad rows": bad.count,
+            "bad rows": learned.bad_rows,
             "random_state": model.random_state,
         },
         as_json,
@@ -158,7 +135,7 @@ def _built(kind: Any, given: dict[str, Any]) -> Any:
 
 def _class_weight(text: str) -> dict[Any, float]:
     """Return weights by label, and take labels for numbers where those of a file would be."""
-    from saccade.data.batches import labels_from_texts
+    from saccade.data.labels import labels_from_texts
 
     try:
         weights = json.loads(text)

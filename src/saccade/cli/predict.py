@@ -6,16 +6,14 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from saccade.cli.data import bar, check_output, data_options, loaded, opened, print_record, wanted_by
+from saccade.cli.data import check_output, data_options, loaded, opened, print_record, wanted_by
 
 if TYPE_CHECKING:
-    from saccade.data.batches import Batch
     from saccade.reading.plan import Reading
 
 FIELDS = ("label", "margin", "n_read")
@@ -44,24 +42,26 @@ def predict(
     Of a Parquet file only the columns are read that the plan asks for, row group by row group. A bad row that is passed
     over is written as an empty one, so that lines stay in step with the rows of DATA.
     """
+    from saccade.data.batches import BadRows
+    from saccade.data.reading import read_rows
+
     where = None if out is None or str(out) == "-" else check_output(out, force, data)
-    found, counted, rows, features = loaded(model), _Counted(), 0, 0
-    with opened(data, wanted_by(found, target, header), kind) as source:
-        readings = _readings(found.model, source, skip_bad, counted)
-        with _written_to(where) as stream:
-            writer = csv.writer(stream, lineterminator="\n")
-            if not as_json:
-                writer.writerow(FIELDS)
-            for reading, batch in readings:
-                listed = _lines(reading, batch.good)
-                if as_json:
-                    stream.writelines(json.dumps(dict(zip(FIELDS, row, strict=True))) + "\n" for row in listed)
-                else:
-                    writer.writerows(listed)
-                rows, features = rows + len(reading), features + int(reading.n_read.sum())
-        read = source.size if counted.bytes is None else counted.bytes
-        share = f"{read:,} of {source.size:,} bytes were read"
-    skipped = f"; {counted.bad} bad rows were passed over" if counted.bad else ""
+    found, rows, features, read = loaded(model), 0, 0, 0
+    with opened(data, wanted_by(found, target, header), kind) as source, _written_to(where) as stream:
+        bad = BadRows(source.path, skip=skip_bad)
+        writer = csv.writer(stream, lineterminator="\n")
+        if not as_json:
+            writer.writerow(FIELDS)
+        for piece in read_rows(found.model, source, bad):
+            listed = _lines(piece.reading, piece.good)
+            if as_json:
+                stream.writelines(json.dumps(dict(zip(FIELDS, row, strict=True))) + "\n" for row in listed)
+            else:
+                writer.writerows(listed)
+            rows, features = rows + len(piece.reading), features + int(piece.reading.n_read.sum())
+            read += piece.bytes_read
+    share = f"{read:,} of {source.size:,} bytes were read"
+    skipped = f"; {bad.count} bad rows were passed over" if bad.count else ""
     print(f"{rows:,} rows, {features / max(rows, 1):.1f} features per row; {share}{skipped}", file=sys.stderr)
 
 
@@ -96,79 +96,24 @@ def evaluate(
     model: Path, data: str, target: str | None, kind: str | None, header: bool | None, skip_bad: bool, as_json: bool
 ) -> None:
     """Print accuracy, disagreement with the full read, features per row, and the certificate beside them."""
-    import numpy as np
+    from saccade.data.batches import BadRows
+    from saccade.data.reading import measure
 
-    from saccade.data.learning import codes_of
-    from saccade.reading.plan import decided
-
-    found, counted = loaded(model), _Counted()
-    rows = right = apart = features = 0
+    found = loaded(model)
     with opened(data, wanted_by(found, target, header), kind) as source:
-        classes = found.model.classes_
-        for reading, batch in _readings(found.model, source, skip_bad, counted, whole=True):
-            if batch.y is None:
-                raise click.UsageError("Name the column with the labels, with --target.")
-            if not len(reading):
-                continue
-            full = found.model.full_margin(batch.X).reshape(len(reading), -1)
-            right += int(np.sum(np.searchsorted(classes, reading.label) == codes_of(batch.y, classes)))
-            apart += int(np.sum(classes[decided(full)] != reading.label))
-            rows, features = rows + len(reading), features + int(reading.n_read.sum())
-    if rows == 0:
-        raise click.ClickException(f"{data} has no rows to measure on; {counted.bad} bad ones were passed over.")
+        bad = BadRows(source.path, skip=skip_bad)
+        measured = measure(found.model, source, bad)
+    if measured.rows == 0:
+        raise click.ClickException(f"{data} has no rows to measure on; {bad.count} bad ones were passed over.")
     certificate = getattr(found.model, "certificate_", None)
     print_record(
         {
-            "rows": rows,
-            "accuracy": right / rows,
-            "disagreement with the full read": apart / rows,
-            "features per row": features / rows,
+            "rows": measured.rows,
+            "accuracy": measured.right / measured.rows,
+            "disagreement with the full read": measured.changed / measured.rows,
+            "features per row": measured.features / measured.rows,
             "certificate": None if certificate is None else str(certificate),
-            "bad rows": counted.bad,
+            "bad rows": bad.count,
         },
         as_json,
     )
-
-
-@dataclass
-class _Counted:
-    """What was read, in bytes where not all were, and how many rows could not be."""
-
-    bytes: int | None = None
-    bad: int = 0
-
-
-def _readings(
-    model: Any, source: Any, skip_bad: bool, counted: _Counted, *, whole: bool = False
-) -> Iterator[tuple["Reading", "Batch"]]:
-    """Yield readings, and the batches they are of; of Parquet, where no whole rows are needed, by its columns."""
-    from saccade import AttentiveClassifier
-    from saccade.data.batches import BadRows, Batch
-    from saccade.data.columns import ParquetSource
-    from saccade.data.reading import read_by_columns
-
-    vars(model).pop("feature_names_in_", None)  # the columns come in the model's own order
-    bad, place = BadRows(source.path, skip=skip_bad), 0
-    with bar(source.length, "Rows") as shown:
-        if isinstance(source, ParquetSource) and isinstance(model, AttentiveClassifier) and not whole:
-            counted.bytes = 0
-            for group in source.row_groups():
-                reading, good = read_by_columns(model, group, bad)
-                yield reading, Batch(None, None, group.first_row + good.size, good)
-                counted.bytes += group.bytes_read
-                shown(good.size, good.size)
-        else:
-            for batch in source.batches(0, bad):
-                yield model.read(batch.X) if batch.X.shape[0] else _nothing(model), batch
-                shown(batch.end - place, batch.X.shape[0])
-                place = batch.end
-    counted.bad = bad.count
-
-
-def _nothing(model: Any) -> "Reading":
-    """Return the reading of no rows."""
-    import numpy as np
-
-    from saccade.reading.plan import Reading
-
-    return Reading(model.classes_[:0], np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool))

@@ -3,70 +3,44 @@
 import os
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.data.batches import BATCH_BYTES, BadRows, Batch, Wanted, check_width, chosen_columns
+from saccade.data.arrow import each, named, pyarrow
+from saccade.data.batches import BATCH_BYTES, BadRows, Batch, Piece, Wanted, check_width, chosen_columns, whole_rows
 from saccade.exceptions import DataFileError
 from saccade.reading.tables import ColumnSource
 
-__all__ = ["ArrowSource", "NumpySource", "ParquetSource", "RowGroup"]
+__all__ = ["ArrowFile", "NumpyFile", "ParquetFile", "RowGroup"]
 
 LABELS = (str, bool, int, float)
 # So many bytes of each column of a Parquet file are read at once; by itself pyarrow takes in the whole file beforehand.
 BUFFER = 2**13
 
 
-def _pyarrow() -> Any:
-    try:
-        import pyarrow.ipc
-        import pyarrow.parquet
-    except ModuleNotFoundError as missing:
-        raise DataFileError(
-            f"Parquet and Arrow files need {missing.name}. Install it with: pip install 'saccade[files]'"
-        ) from missing
-    return pyarrow
+class ParquetFile:
+    """A Parquet file; its pieces are read column by column, each column when it is asked for."""
 
-
-@contextmanager
-def _named(path: str) -> Iterator[None]:
-    """Name the file where it cannot be read."""
-    try:
-        yield
-    except (_pyarrow().ArrowException, OSError) as error:
-        raise DataFileError(f"{path} cannot be read, or is no such file: {error}") from error
-
-
-def _each(path: str, records: Iterator[Any]) -> Iterator[Any]:
-    """Yield record after record."""
-    while True:
-        with _named(path):
-            record = next(records, None)
-        if record is None:
-            return
-        yield record
-
-
-class ParquetSource:
-    """A Parquet file. ``row_groups`` are read column by column, each column when it is asked for."""
+    zero_based: bool | None = None
 
     def __init__(self, path: str, wanted: Wanted) -> None:
         self.path, self.size = path, os.path.getsize(path)
-        with _named(path):
-            self._file = _pyarrow().parquet.ParquetFile(path)
+        with named(path), pyarrow().parquet.ParquetFile(path) as file:  # thousands of files cannot all stay open
+            self._metadata, columns = file.metadata, file.schema_arrow.names
         self._target = wanted.target
-        self._features = chosen_columns(path, self._file.schema_arrow.names, wanted)
+        self._features = chosen_columns(path, columns, wanted)
         self.names: list[str] | None = self._features
         self.n_features = len(self._features)
-        self.n_rows = self.length = self._file.metadata.num_rows
+        self.n_rows = self.length = self._metadata.num_rows
 
     def column_bytes(self) -> dict[str, int]:
         """Return how many bytes each column takes, in all row groups together."""
         total: Counter[str] = Counter()
-        groups = (self._file.metadata.row_group(number) for number in range(self._file.num_row_groups))
+        groups = (self._metadata.row_group(number) for number in range(self._metadata.num_row_groups))
         for column in (group.column(j) for group in groups for j in range(group.num_columns)):
             total[column.path_in_schema] += column.total_compressed_size
         return dict(total)
@@ -74,25 +48,27 @@ class ParquetSource:
     def batches(self, start: int, bad: BadRows) -> Iterator[Batch]:
         columns = [*self._features, *([] if self._target is None else [self._target])]
         rows = _rows_per_batch(self.n_features)
-        with _named(self.path):
-            file = _pyarrow().parquet.ParquetFile(self.path, pre_buffer=False, buffer_size=BUFFER)
+        with named(self.path):
+            file = pyarrow().parquet.ParquetFile(self.path, pre_buffer=False, buffer_size=BUFFER)
         for groups, place, end in _runs(file.metadata, rows):
             if end <= start:
                 continue
             records = file.iter_batches(rows, row_groups=groups, columns=columns, use_threads=False)
-            for record in _each(self.path, records):
+            for record in each(self.path, records):
                 if place >= start:
                     yield _batch(self.path, record, self._features, self._target, place, bad)
                 place += record.num_rows
-            _pyarrow().default_memory_pool().release_unused()
+            pyarrow().default_memory_pool().release_unused()
 
-    def row_groups(self) -> Iterator["RowGroup"]:
-        """Return the row groups as tables of the features."""
-        first = 0
-        for number in range(self._file.num_row_groups):
-            group = RowGroup(self._file, number, self._features, self.path, first)
-            yield group
-            first += group.shape[0]
+    def pieces(self, bad: BadRows) -> Iterator[Piece]:
+        """Read row group by row group, of each a column when it is asked for."""
+        with named(self.path):
+            file = pyarrow().parquet.ParquetFile(self.path)
+        place = 0
+        for number in range(self._metadata.num_row_groups):
+            group = RowGroup(file, number, self._features, self.path)
+            place += group.shape[0]
+            yield Piece(group, np.ones(group.shape[0], dtype=bool), place, partial(getattr, group, "bytes_read"))
 
 
 def _runs(metadata: Any, rows: int) -> Iterator[tuple[list[int], int, int]]:
@@ -110,7 +86,7 @@ def _runs(metadata: Any, rows: int) -> Iterator[tuple[list[int], int, int]]:
 class RowGroup(ColumnSource):
     """One row group as a source whose columns are read when they are asked for; it counts the bytes that were read."""
 
-    def __init__(self, file: Any, number: int, names: list[str], path: str, first_row: int) -> None:
+    def __init__(self, file: Any, number: int, names: list[str], path: str) -> None:
         group = file.metadata.row_group(number)
         super().__init__((group.num_rows, len(names)), self._read)
         self._file, self._number, self._names, self._path = file, number, names, path
@@ -118,78 +94,91 @@ class RowGroup(ColumnSource):
             column.path_in_schema: column.total_compressed_size
             for column in map(group.column, range(group.num_columns))
         }
-        self.first_row, self.bytes_read = first_row, 0
+        self.bytes_read = 0
 
     def _read(self, feature: int) -> NDArray[Any]:
         name = self._names[feature]
-        with _named(self._path):
+        with named(self._path):
             column = self._file.read_row_group(self._number, columns=[name], use_threads=False).column(0)
         self.bytes_read += self._sizes[name]
         return _numbers(self._path, name, column)
 
 
-class ArrowSource:
+class ArrowFile:
     """An Arrow IPC file or stream, mapped into memory; one record batch after another is read."""
+
+    zero_based: bool | None = None
 
     def __init__(self, path: str, wanted: Wanted) -> None:
         self.path, self.size = path, os.path.getsize(path)
-        self.n_rows = self.length = sum(record.num_rows for record in _each(path, self._records()))
+        self.n_rows = self.length = sum(record.num_rows for record in each(path, self._records()))
         self._target = wanted.target
         self._features = chosen_columns(path, self._schema, wanted)
         self.names: list[str] | None = self._features
         self.n_features = len(self._features)
 
     def _records(self) -> Iterator[Any]:
-        pyarrow = _pyarrow()
-        with pyarrow.memory_map(self.path) as mapped:
-            with suppress(pyarrow.ArrowInvalid):
-                reader = pyarrow.ipc.open_file(mapped)
+        arrow = pyarrow()
+        with arrow.memory_map(self.path) as mapped:
+            with suppress(arrow.ArrowInvalid):
+                reader = arrow.ipc.open_file(mapped)
                 self._schema = reader.schema.names
                 for number in range(reader.num_record_batches):
                     yield reader.get_batch(number)
                 return
             mapped.seek(0)
-            reader = pyarrow.ipc.open_stream(mapped)
+            reader = arrow.ipc.open_stream(mapped)
             self._schema = reader.schema.names
             yield from reader
 
     def batches(self, start: int, bad: BadRows) -> Iterator[Batch]:
         rows, place = _rows_per_batch(self.n_features), 0
-        for record in _each(self.path, self._records()):
+        for record in each(self.path, self._records()):
             for first in range(0, record.num_rows, rows):
                 part = record.slice(first, rows)
                 if place >= start:
                     yield _batch(self.path, part, self._features, self._target, place, bad)
                 place += part.num_rows
 
+    def pieces(self, bad: BadRows) -> Iterator[Piece]:
+        return whole_rows(self, bad)
 
-class NumpySource:
+
+class NumpyFile:
     """A two-dimensional .npy array, mapped into memory; the target is one of its columns."""
+
+    names: list[str] | None = None
+    zero_based: bool | None = None
 
     def __init__(self, path: str, wanted: Wanted) -> None:
         self.path, self.size = path, os.path.getsize(path)
-        self.names: list[str] | None = None
-        try:
-            self._array = np.lib.format.open_memmap(path, mode="r")
-        except (ValueError, EOFError, OSError) as error:
-            raise DataFileError(f"{path} is no .npy file that can be read: {error}") from error
-        kind = self._array.dtype
-        if self._array.ndim != 2 or kind.kind not in "fiub" or kind.itemsize > 8:
-            raise DataFileError(f"{path} holds {kind} {self._array.shape}: expected rows of numbers.")
-        self._target = _column_at(path, wanted.target, self._array.shape[1])
-        self._features = [j for j in range(self._array.shape[1]) if j != self._target]
+        array = self._mapped()
+        kind = array.dtype
+        if array.ndim != 2 or kind.kind not in "fiub" or kind.itemsize > 8:
+            raise DataFileError(f"{path} holds {kind} {array.shape}: expected rows of numbers.")
+        self._target = _column_at(path, wanted.target, array.shape[1])
+        self._features = [j for j in range(array.shape[1]) if j != self._target]
         self.n_features = len(self._features)
         check_width(path, self.n_features, wanted)
-        self.n_rows = self.length = self._array.shape[0]
+        self.n_rows = self.length = array.shape[0]
+
+    def _mapped(self) -> NDArray[Any]:
+        try:
+            return np.lib.format.open_memmap(self.path, mode="r")
+        except (ValueError, EOFError, OSError) as error:
+            raise DataFileError(f"{self.path} is no .npy file that can be read: {error}") from error
 
     def batches(self, start: int, bad: BadRows) -> Iterator[Batch]:
-        rows = _rows_per_batch(self.n_features)
+        rows, array = _rows_per_batch(self.n_features), self._mapped()
         for first in range(start, self.n_rows, rows):
             end = min(first + rows, self.n_rows)
-            part = np.asarray(self._array[first:end], dtype=self._array.dtype.newbyteorder("="))
+            part = np.asarray(array[first:end], dtype=array.dtype.newbyteorder("="))
             X = part if self._target is None else part[:, self._features]
             y = None if self._target is None else part[:, self._target]
             yield _finite(X, y, first, end, bad)
+
+    def pieces(self, bad: BadRows) -> Iterator[Piece]:
+        return whole_rows(self, bad)
 
 
 def _column_at(path: str, target: str | None, width: int) -> int | None:
@@ -219,7 +208,7 @@ def _batch(path: str, part: Any, features: list[str], target: str | None, first:
 
 def _numbers(path: str, name: str, column: Any) -> NDArray[Any]:
     """Return a column as an array of numbers; a missing value is NaN."""
-    arrow = _pyarrow()
+    arrow = pyarrow()
     try:
         values = np.asarray(
             column.to_numpy(zero_copy_only=False) if isinstance(column, arrow.Array) else column.to_numpy()

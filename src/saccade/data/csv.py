@@ -1,127 +1,184 @@
-"""CSV files: lines of fields, some of them numbers that are read, and one the target."""
+"""CSV files, read by pyarrow in blocks of whole records.
 
+A block that pyarrow cannot convert, or that has a value which is missing or not finite, is read again by Python's csv
+module, record by record: the slower path knows which rows are bad, and where.
+"""
+
+import csv
+import io
 import os
 from collections.abc import Iterator
+from functools import cached_property
+from math import isfinite
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.data.batches import BadRows, Batch, Wanted, check_width, chosen_columns
-from saccade.data.headers import first_lines, has_names, split
-from saccade.data.lines import Bytes, blocks, report
+from saccade.data.arrow import pyarrow
+from saccade.data.batches import BadRows, Batch, Piece, Wanted, check_width, chosen_columns, whole_rows
+from saccade.data.headers import BLANKS, is_blank, read_beginning
+from saccade.data.lines import blocks, line_at, text_length
 from saccade.exceptions import DataFileError
-from saccade.kernels.parsing import (
-    EMPTY,
-    EXTREME,
-    FINE,
-    IGNORED,
-    MISSING,
-    NEWLINE,
-    NOT_UTF8,
-    TARGET,
-    TOO_LARGE,
-    WRONG_LENGTH,
-    count,
-    parse_csv,
-)
 
-__all__ = ["CsvSource"]
+__all__ = ["CsvFile"]
 
 
-class CsvSource:
-    """Comma-, semicolon- or tab-separated values, with or without a header."""
+class CsvFile:
+    """Comma-, semicolon- or tab-separated values, with or without a header, compressed by gzip or not."""
+
+    zero_based: bool | None = None
 
     def __init__(self, path: str, wanted: Wanted) -> None:
         self.path, self.size = path, os.path.getsize(path)
-        self.length = self.size
-        lines, begins = first_lines(path)
-        self._separator = max(b",;\t", key=lambda code: len(split(lines[0], chr(code))))
-        first, *others = (self._fields(line) for line in lines)
-        headed = has_names(first, others, wanted) if wanted.header is None else wanted.header
-        self._start = begins[1] if headed else begins[0]
-        self._columns = first if headed else [f"field {j}" for j in range(len(first))]
-        self._places = np.full(len(first), IGNORED, dtype=np.int64)
-        self.names: list[str] | None = None
-        if headed:
-            self.names = chosen_columns(path, first, wanted)
-            self.n_features = len(self.names)
-            where = {name: field for field, name in enumerate(first)}
-            self._places[[where[name] for name in self.names]] = np.arange(self.n_features)
-            target = None if wanted.target is None else where[wanted.target]
+        begun = read_beginning(path, wanted)
+        self._separator, self._start = begun.separator, begun.start
+        self._target: int | None
+        if begun.has_names:
+            self._columns = begun.first
+            self.names: list[str] | None = chosen_columns(path, begun.first, wanted)
+            position = {name: j for j, name in enumerate(begun.first)}
+            self._features = [position[name] for name in self.names]
+            self._target = None if wanted.target is None else position[wanted.target]
         else:
-            target = _number_of_column(path, wanted.target, len(first))
-            self.n_features = len(first) - (target is not None)
-            check_width(path, self.n_features, wanted)
-            self._places[np.arange(len(first)) != target] = np.arange(self.n_features)
-        self._labelled = target is not None
-        if target is not None:
-            self._places[target] = TARGET
+            self._columns = [f"field {j}" for j in range(len(begun.first))]
+            self.names = None
+            self._target = _number_of_column(path, wanted.target, len(begun.first))
+            self._features = [j for j in range(len(begun.first)) if j != self._target]
+            check_width(path, len(self._features), wanted)
+        self.n_features = len(self._features)
+        self._options = self._read_options()
+
+    @cached_property
+    def length(self) -> int:
+        """Where the last batch ends: the bytes of the text."""
+        return text_length(self.path)
+
+    def pieces(self, bad: BadRows) -> Iterator[Piece]:
+        return whole_rows(self, bad)
 
     def batches(self, start: int, bad: BadRows) -> Iterator[Batch]:
-        for buffer, begin, end in blocks(self.path, max(start, self._start)):
-            lines = int(count(buffer, NEWLINE))
-            # Short lines make no rows, and so need no room; but one more row for the line that is being read.
-            most = min(lines, buffer.size // self._places.size) + 1
-            values, bounds = np.empty((most, self.n_features)), np.zeros((most, 2), np.int64)
-            found, column = np.empty(lines, np.int8), np.empty(lines, np.int64)
-            rows = parse_csv(buffer, self._separator, self._places, values, bounds, found, column)
-            stored = np.flatnonzero((found == FINE) | (found == EXTREME))
-            self._read_again(buffer, found, column, stored, values)
-            y = self._labels(buffer, bounds[:rows], found, stored) if self._labelled else None
-            report(self.path, begin, found, bad, self._what, buffer, column)
-            kept = found[stored] == FINE
-            good = found[found != EMPTY] == FINE
-            yield Batch(values[:rows][kept], None if y is None else y[kept], end, good)
+        """Read from a place that an earlier batch ended at, or from 0."""
+        for block, begin, end in blocks(self.path, max(start, self._start), self._separator):
+            batch = self._converted(block, end)
+            yield self._record_by_record(block, begin, end, bad) if batch is None else batch
 
-    def _fields(self, line: str) -> list[str]:
-        return split(line, chr(self._separator))
+    def _read_options(self) -> dict[str, Any]:
+        """Return pyarrow's options: columns are named by their positions, features are numbers, the target is text."""
+        arrow = pyarrow()
+        types = {str(j): arrow.float64() for j in self._features}
+        if self._target is not None:
+            types[str(self._target)] = arrow.dictionary(arrow.int32(), arrow.string())
+        return {
+            "parse_options": arrow.csv.ParseOptions(delimiter=self._separator, newlines_in_values=True),
+            "convert_options": arrow.csv.ConvertOptions(
+                column_types=types, include_columns=list(types), null_values=[], strings_can_be_null=False
+            ),
+        }
 
-    def _read_again(
-        self,
-        buffer: Bytes,
-        found: NDArray[np.int8],
-        column: NDArray[np.int64],
-        stored: NDArray[np.intp],
-        values: NDArray[np.float64],
-    ) -> None:
-        """Let Python read the lines with numbers that are very large or very small."""
-        extreme = np.flatnonzero(found[stored] == EXTREME)
-        lines = buffer.tobytes().split(b"\n") if extreme.size else []
-        for row in extreme.tolist():
-            fields = self._fields(lines[stored[row]].decode(errors="replace"))
-            found[stored[row]] = FINE
-            for field, place in enumerate(self._places.tolist()):
-                if place >= 0:
-                    values[row, place] = float(fields[field])
-                    if np.isinf(values[row, place]):
-                        found[stored[row]], column[stored[row]] = TOO_LARGE, field
+    def _converted(self, block: bytes, end: int) -> Batch | None:
+        """Return the rows of a block, or None where one may be bad."""
+        arrow = pyarrow()
+        names = [str(j) for j in range(len(self._columns))]
+        options = arrow.csv.ReadOptions(use_threads=False, block_size=len(block) + 1, column_names=names)
+        try:
+            table = arrow.csv.read_csv(arrow.BufferReader(block), read_options=options, **self._options)
+        except arrow.ArrowInvalid:
+            return None
+        X = np.empty((table.num_rows, self.n_features))
+        for j in range(self.n_features):
+            X[:, j] = table.column(j)
+        y = None
+        if self._target is not None:
+            y = _labels(table.column(self.n_features).combine_chunks())
+        if not np.isfinite(X).all() or (self._target is not None and y is None):
+            return None
+        return Batch(X, y, end, np.ones(table.num_rows, dtype=bool))
 
-    def _labels(
-        self, buffer: Bytes, bounds: NDArray[np.int64], found: NDArray[np.int8], stored: NDArray[np.intp]
-    ) -> NDArray[Any]:
-        text, labels = buffer.tobytes(), np.empty(stored.size, dtype=object)
-        for row, (first, last) in enumerate(bounds.tolist()):
+    def _record_by_record(self, block: bytes, begin: int, end: int, bad: BadRows) -> Batch:
+        """Return the good rows of a block, and report the others."""
+        lines = io.TextIOWrapper(io.BytesIO(block), "utf-8", "surrogateescape", newline="")
+        reader = csv.reader(lines, delimiter=self._separator, skipinitialspace=True)
+        rows: list[list[float]] = []
+        labels: list[str] = []
+        good: list[bool] = []
+        wrong: tuple[int, list[str]] | None = None
+        line = 0  # of the block, where the record begins
+        try:
+            for fields in reader:
+                if not is_blank(fields):
+                    good.append(self._take(fields, rows, labels))
+                    if not good[-1] and wrong is None:
+                        wrong = line, fields
+                line = reader.line_num
+        except csv.Error as error:  # a field longer than csv.field_size_limit()
+            raise DataFileError(f"{self.path}, line {line_at(self.path, begin) + line}: {error}.") from error
+
+        def first() -> tuple[str, str]:
+            assert wrong is not None
+            return f"line {line_at(self.path, begin) + wrong[0]}", self._fault(wrong[1])
+
+        bad.found(len(good) - sum(good), first)
+        X = np.array(rows, dtype=np.float64).reshape(len(rows), self.n_features)
+        y = None if self._target is None else np.array(labels, dtype=object)
+        return Batch(X, y, end, np.array(good, dtype=bool))
+
+    def _take(self, fields: list[str], rows: list[list[float]], labels: list[str]) -> bool:
+        """Add a row and its label, and return whether it is good."""
+        if len(fields) != len(self._columns):
+            return False
+        try:
+            row = [_number(fields[j]) for j in self._features]
+            if not all(map(isfinite, row)):
+                return False
+            if self._target is not None:
+                label = fields[self._target].strip(BLANKS)
+                label.encode()  # raises a ValueError where the bytes were no UTF-8
+                if not label:
+                    return False
+                labels.append(label)
+        except ValueError:
+            return False
+        rows.append(row)
+        return True
+
+    def _fault(self, fields: list[str]) -> str:
+        """Say what is wrong with a bad row: the first of its faults."""
+        if len(fields) != len(self._columns):
+            return f"it has {len(fields)} fields, not {len(self._columns)}"
+        for j in sorted({*self._features, *([] if self._target is None else [self._target])}):
+            text, name = fields[j].strip(BLANKS), self._columns[j]
+            if not text:
+                return "the target is missing" if j == self._target else f"{name!r} is missing"
+            if j == self._target:
+                continue
+            shown = f"{name!r} is {text.encode(errors='replace').decode()[:40]!r}"
             try:
-                label = text[first:last].decode()
-                labels[row] = label.replace('""', '"') if text[first - 1 : first] == b'"' else label
-            except UnicodeDecodeError:
-                found[stored[row]] = NOT_UTF8
-        return labels
+                value = _number(text)
+            except ValueError:
+                value = float("nan")
+            if not isfinite(value):
+                if any(digit in text for digit in "0123456789") and value == value:
+                    return f"{shown}, too large for a number"
+                hint = "; if it is to be predicted, or not to be read, name it as the target"
+                return f"{shown}, not a number{hint if self._target is None else ''}"
+        return "the target is no UTF-8 text"
 
-    def _what(self, row: int, what: int, buffer: Bytes, column: NDArray[np.int64]) -> str:
-        """Say what is wrong with a line."""
-        field = int(column[row])
-        if what == WRONG_LENGTH:
-            return f"it has {field} fields, not {len(self._columns)}"
-        if what == NOT_UTF8:
-            return "the target is no UTF-8 text"
-        name = self._columns[field]
-        if what == MISSING:
-            return "the target is missing" if self._places[field] == TARGET else f"{name!r} is missing"
-        shown = self._fields(buffer.tobytes().split(b"\n")[row].decode(errors="replace"))[field][:40]
-        hint = "" if self._labelled else "; if it is to be predicted, or not to be read, name it with --target"
-        return f"{name!r} is {shown!r}, " + ("too large for a number" if what == TOO_LARGE else f"not a number{hint}")
+
+def _labels(column: Any) -> NDArray[Any] | None:
+    """Return the labels of a column of texts, or None where one is missing, or has quotes that pyarrow leaves in."""
+    texts = column.dictionary.to_pylist()
+    if any(not text.strip(BLANKS) or (text[0] in BLANKS and text.strip(BLANKS)[0] == '"') for text in texts):
+        return None
+    labels = np.array([text.strip(BLANKS) for text in texts], dtype=object)
+    return np.asarray(labels[column.indices.to_numpy()])
+
+
+def _number(text: str) -> float:
+    """Return a number as pyarrow reads it: Python also takes 1_000, and digits of other scripts."""
+    if "_" in text or not text.isascii():
+        raise ValueError(text)
+    return float(text)
 
 
 def _number_of_column(path: str, target: str | None, count: int) -> int | None:
@@ -130,6 +187,6 @@ def _number_of_column(path: str, target: str | None, count: int) -> int | None:
     if not (target.isascii() and target.isdigit() and int(target) < count):
         raise DataFileError(
             f"{path} has no header, and columns 0 to {count - 1}: there is no {target!r}. If its first line has names, "
-            "say --header."
+            "say so: header=True, or --header."
         )
     return int(target)

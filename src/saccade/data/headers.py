@@ -1,72 +1,100 @@
-"""The first lines of a CSV file: its fields, and whether they are names."""
+"""The first records of a CSV file: its separator, and whether it begins with names."""
 
+import csv
+import io
 from codecs import BOM_UTF8
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from saccade.data.batches import Wanted
+from saccade.data.lines import opened
 from saccade.exceptions import DataFileError
 
-__all__ = ["first_lines", "has_names", "split"]
+__all__ = ["BLANKS", "Beginning", "is_blank", "read_beginning"]
 
 BLANKS = " \t\r"
+SEPARATORS = ",;\t"
 # What stands for a missing value where a number is expected: no header has it for a name.
 MISSING_WORDS = {"", "na", "n/a", "nan", "null", "none", "?", "-"}
 
 
-def first_lines(path: str) -> tuple[list[str], list[int]]:
-    """Return the first two lines that are not blank, and where each begins; then, where the file goes on."""
-    lines: list[str] = []
-    begins: list[int] = []
-    with open(path, "rb") as file:
-        if file.read(len(BOM_UTF8)) != BOM_UTF8:
-            file.seek(0)
-        while len(lines) < 2 and (line := file.readline()):
-            if line.strip():
-                try:
-                    lines.append(line.decode(errors="replace" if lines else "strict").rstrip("\r\n"))
-                except UnicodeDecodeError as error:
-                    raise DataFileError(f"{path} is no UTF-8 text: {error.reason} near its beginning.") from error
-                begins.append(file.tell() - len(line))
-        begins.append(file.tell())
-    if not lines:
+@dataclass(frozen=True)
+class Beginning:
+    """How a CSV file begins: where its rows do, and what its first record says."""
+
+    separator: str
+    first: list[str]  # the fields of the first record, names or not
+    has_names: bool
+    start: int  # the place of the first row
+
+
+def read_beginning(path: str, wanted: Wanted) -> Beginning:
+    """Guess the separator and, where nobody says it, whether the first record has names."""
+    separator = max(SEPARATORS, key=lambda one: len(next(_records(path, one))[0]))
+    records = _records(path, separator)
+    first, after_first = next(records)
+    if any("\udc80" <= character <= "\udcff" for field in first for character in field):
+        raise DataFileError(f"{path} is no UTF-8 text. Write it in UTF-8.")
+    has_names = wanted.header
+    if has_names is None:
+        second, _ = next(records, ([], 0))
+        has_names = _has_names(first, second, wanted)
+    return Beginning(separator, first, has_names, after_first if has_names else _after_mark(path))
+
+
+def is_blank(fields: list[str]) -> bool:
+    """Return whether a record is an empty line."""
+    return not fields or (len(fields) == 1 and not fields[0].strip(BLANKS))
+
+
+def _records(path: str, separator: str) -> Iterator[tuple[list[str], int]]:
+    """Yield the fields of record after record, and where the next one begins; an empty file is an error."""
+    place, empty = _after_mark(path), True
+
+    def lines() -> Iterator[str]:
+        nonlocal place
+        with opened(path) as file:
+            file.seek(place)
+            for line in file:
+                # Python's csv takes lines that end in a carriage return, but none that has one within.
+                for part in io.StringIO(line.decode(errors="surrogateescape"), newline=""):
+                    place += len(part.encode(errors="surrogateescape"))
+                    yield part
+
+    try:
+        for fields in csv.reader(lines(), delimiter=separator, skipinitialspace=True):
+            if not is_blank(fields):
+                empty = False
+                yield [field.strip(BLANKS) for field in fields], place
+    except csv.Error as error:
+        raise DataFileError(f"{path} is no CSV file that can be read: {error} near its beginning.") from error
+    if empty:
         raise DataFileError(f"{path} is empty.")
-    return lines, begins
 
 
-def has_names(first: list[str], others: list[list[str]], wanted: Wanted) -> bool:
-    """Return whether the first line of a CSV file has the names of its columns, from what it and the next one hold."""
+def _after_mark(path: str) -> int:
+    """Return where the text begins: after the byte order mark, if there is one."""
+    with opened(path) as file:
+        return len(BOM_UTF8) if file.read(len(BOM_UTF8)) == BOM_UTF8 else 0
+
+
+def _has_names(first: list[str], second: list[str], wanted: Wanted) -> bool:
+    """Return whether the first record has the names of the columns, from what it and the second one hold."""
     if wanted.names is not None and set(wanted.names) <= set(first):
         return True
     if wanted.target is not None and not _is_number(wanted.target):
         return True
-    texts = [j for j, field in enumerate(first) if _is_word(field)]
-    if not texts:
+    words = [j for j, field in enumerate(first) if _is_word(field)]
+    if not words:
         return first == [str(j) for j in range(len(first))] and len(first) > 2  # as pandas numbers columns
-    # Labels in words make texts in the second line, too; names stand above numbers.
-    alike = [line for line in others if len(line) == len(first)]
-    return any(not _is_word(alike[0][j]) for j in texts) if alike else len(texts) == len(first)
+    # Labels in words make words in the second record, too; names stand above numbers.
+    if len(second) != len(first):
+        return len(words) == len(first)
+    return any(not _is_word(second[j]) for j in words)
 
 
 def _is_word(field: str) -> bool:
     return field.lower() not in MISSING_WORDS and not _is_number(field)
-
-
-def split(line: str, separator: str) -> list[str]:
-    """Return the fields of a line, as the kernel tells them apart, without the blanks and the quotes around them."""
-    fields, start = [], 0
-    while start <= len(line):
-        place = start
-        while place < len(line) and line[place] in BLANKS and line[place] != separator:
-            place += 1
-        opens, quoted = line[place : place + 1] == '"', False
-        while place < len(line) and (quoted or line[place] != separator):
-            quoted = opens and quoted != (line[place] == '"')
-            place += 1
-        field = line[start:place].strip(BLANKS)
-        if len(field) > 1 and field[0] == field[-1] == '"':
-            field = field[1:-1].replace('""', '"')
-        fields.append(field)
-        start = place + 1
-    return fields
 
 
 def _is_number(text: str) -> bool:

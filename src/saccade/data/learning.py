@@ -1,118 +1,200 @@
-"""Learning from a file that need not fit into memory, in several passes, with checkpoints from which it goes on.
+"""Learning from files that need not fit into memory, in several passes, with checkpoints from which it goes on.
 
 A pass takes the rows batch by batch, shuffled within each batch. ``partial_fit`` gives the same bits however a stream
 is split, and a saved learner goes on as if nothing had happened; so learning that was killed and resumed gives the same
 bits as learning that was not.
 """
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from numbers import Integral
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import check_random_state
 
-from saccade.data.batches import BadRows, Source, labels_from_texts
-from saccade.exceptions import DataFileError
+from saccade.data.batches import BadRows, DataFile, Wanted
+from saccade.data.checkpoints import Checkpoint, Place, Run, digest
+from saccade.data.labels import known_labels
+from saccade.data.opening import DataPath, data_files, open_data
+from saccade.data.progress import bar
+from saccade.exceptions import CheckpointError
+from saccade.files.parameters import encode
 from saccade.learners.classifier import AttentiveLearner
 
-__all__ = ["Labels", "Place", "codes_of", "known_labels", "learn"]
+__all__ = ["SECONDS_BETWEEN_CHECKPOINTS", "Learned", "learn", "learn_from"]
 
-
-# What is called with the bytes, or the rows of a file that is counted in rows, and the rows that were read.
-Progress = Callable[[int, int], None]
-
-
-@dataclass(frozen=True)
-class Place:
-    """How far learning has come: the pass, the batch in it, and where that batch begins in the file."""
-
-    turn: int = 0
-    batch: int = 0
-    start: int = 0
-
-
-@dataclass(frozen=True)
-class Labels:
-    """What is written in the file, and the class that each stands for."""
-
-    written: list[Any]
-    classes: NDArray[Any]
-
-    @cached_property
-    def _codes(self) -> dict[Any, int]:
-        return {written: position for position, written in enumerate(self.written)}
-
-    def of(self, y: NDArray[Any]) -> NDArray[Any]:
-        return self.classes[[self._codes[label] for label in y.tolist()]]
-
-
-def known_labels(source: Source, bad: BadRows, progress: Progress) -> Labels:
-    """Read the file once for its labels: a learner must know all classes before it learns."""
-    written: set[Any] = set()
-    place = 0
-    for batch in source.batches(0, bad):
-        if batch.y is None:
-            raise DataFileError(f"{source.path}: name the column that is to be predicted, with --target.")
-        written.update(batch.y.tolist())
-        progress(batch.end - place, batch.X.shape[0])
-        place = batch.end
-    listed = sorted(written, key=str)
-    truths = all(isinstance(label, bool) for label in listed)
-    classes = np.array(listed) if truths else labels_from_texts([_as_text(label) for label in listed])
-    if classes.size < 2:
-        passed = f", and {bad.count} bad rows were passed over" if bad.count else ""
-        raise DataFileError(f"{source.path} has {classes.size} classes, {listed}{passed}: learning needs at least two.")
-    return Labels(listed, classes)
-
-
-def _as_text(label: Any) -> str:
-    """Return a label as it would be written in a CSV file."""
-    return str(int(label)) if isinstance(label, float) and label == int(label) else str(label)
-
-
-def codes_of(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
-    """Return which class each label of a file is, by its text or its number; -1 for one that is none of them."""
-    by_text = {str(label): code for code, label in enumerate(classes.tolist())}
-    try:
-        by_number = {float(label): code for code, label in enumerate(classes.tolist())}
-    except ValueError:
-        by_number = {}
-
-    def code(label: Any) -> int:
-        if _as_text(label) in by_text:
-            return by_text[_as_text(label)]
-        try:
-            return by_number.get(float(label), -1) if len(by_number) == classes.size else -1
-        except ValueError:
-            return -1
-
-    known = {label: code(label) for label in set(y.tolist())}
-    return np.array([known[label] for label in y.tolist()], dtype=np.intp)
+SECONDS_BETWEEN_CHECKPOINTS = 10.0
+Learner = TypeVar("Learner", bound=AttentiveLearner)
 
 
 def learn(
+    model: Learner,
+    path: DataPath,
+    *,
+    target: str | None = None,
+    format: str | None = None,
+    header: bool | None = None,
+    skip_bad: bool = False,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: float = SECONDS_BETWEEN_CHECKPOINTS,
+    resume: bool = False,
+) -> Learner:
+    r"""Learn from files in ``max_iter`` passes, in bounded memory, and return a fitted copy of the model.
+
+    The data is read once for its labels, then in batches of some megabytes; rows are shuffled within a batch. How far
+    it is, is shown on a terminal only. Where ``random_state`` is None, the copy has the seed that was drawn.
+
+    Parameters
+    ----------
+    model : Pegasos, Perceptron or PassiveAggressive
+        It stays as it is: learning begins anew.
+    path : str, path or list of them
+        One file, or several with the same columns: a list, a pattern such as ``"part-*.csv"``, or a folder. CSV,
+        libsvm, Parquet, Arrow and NumPy files are read, the first two also compressed by gzip.
+    target : str, optional
+        The column that is to be predicted, by its number where columns have no names; libsvm files have it first.
+    format : {"csv", "libsvm", "parquet", "arrow", "npy"}, optional
+        Of the files; else their names tell.
+    header : bool, optional
+        Whether the first line of a CSV file has names; else it is guessed.
+    skip_bad : bool, default=False
+        Pass over rows that cannot be read, instead of raising where the first one is.
+    checkpoint : str or path, optional
+        A file that keeps what has been learned so far, every ``checkpoint_every`` seconds.
+    resume : bool, default=False
+        Go on from the checkpoint, where there is one: the model gets the same bits as without a break.
+
+    Examples
+    --------
+    >>> import tempfile, saccade
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for part in ("a", "b"):
+    ...         with open(f"{folder}/{part}.csv", "w") as file:
+    ...             _ = file.write("width,height,kind\n" + "1.0,2.0,elm\n3.0,1.0,oak\n" * 100)
+    ...     model = saccade.learn(saccade.Pegasos(random_state=0), folder, target="kind")
+    >>> model.classes_, model.feature_names_in_
+    (array(['elm', 'oak'], dtype='<U3'), array(['width', 'height'], dtype=object))
+    >>> model.training_.n_examples
+    400
+    """
+    learned: Learner = learn_from(
+        model,
+        path,
+        Wanted(target, header=header),
+        kind=format,
+        skip_bad=skip_bad,
+        checkpoint=checkpoint,
+        checkpoint_every=checkpoint_every,
+        resume=resume,
+    ).model
+    return learned
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A fitted learner, with its features' names, and what learning has met in the files."""
+
+    model: Any
+    bad_rows: int
+    zero_based: bool | None  # of libsvm files: whether indices begin at 0
+
+
+def learn_from(
     model: AttentiveLearner,
-    source: Source,
-    labels: Labels,
-    seed: int,
-    place: Place,
-    progress: Progress,
-    keep: Callable[[AttentiveLearner, Place], None],
+    path: DataPath,
+    wanted: Wanted,
+    *,
+    kind: str | None,
+    skip_bad: bool,
+    checkpoint: str | os.PathLike[str] | None,
+    checkpoint_every: float,
+    resume: bool,
+    replace: bool = False,
+) -> Learned:
+    """Learn as ``learn`` does; ``replace`` allows to write over an older checkpoint."""
+    if resume and checkpoint is None:
+        raise CheckpointError("To resume, name the checkpoint: the file to go on from.")
+    model = _checked(model)
+    with open_data(path, wanted, kind) as data:
+        files = [data.path] if path == "-" else data_files(path, kind)
+        kept = None
+        if checkpoint is not None:
+            kept = Checkpoint(Path(checkpoint), every=checkpoint_every, resume=resume, replace=replace, data=files)
+        made_with = _made_with(model, wanted, kind, skip_bad)
+        if kept is not None:
+            made_with["data"] = digest(files)
+        model, run = (kept and kept.load(made_with, data.length)) or _begun(model, data, skip_bad)
+
+        def keep(so_far: AttentiveLearner, place: Place) -> None:
+            if kept is not None:
+                kept.keep(so_far, made_with, run, place)
+
+        model = _passes(model, data, run, keep)
+        if data.names is not None:
+            model.feature_names_in_ = np.array(data.names, dtype=object)
+        return Learned(model, run.bad, data.zero_based)
+
+
+def _checked(model: AttentiveLearner) -> AttentiveLearner:
+    """Return an unfitted copy whose parameters can be kept in a file."""
+    if not isinstance(model, AttentiveLearner):
+        raise TypeError(
+            f"{type(model).__name__} cannot learn from files: give a Pegasos, a Perceptron or a PassiveAggressive."
+        )
+    if model.class_weight == "balanced":
+        raise ValueError(
+            'class_weight="balanced" needs all labels in memory. Give weights by label: {"elm": 1.0, "oak": 3.0}.'
+        )
+    copied: AttentiveLearner = clone(model)
+    copied._check_parameters()
+    if copied.random_state is not None and not isinstance(copied.random_state, Integral):
+        copied.set_params(random_state=int(check_random_state(copied.random_state).randint(2**31 - 1)))
+    return copied
+
+
+def _made_with(model: AttentiveLearner, wanted: Wanted, kind: str | None, skip_bad: bool) -> dict[str, Any]:
+    """Return what a checkpoint must have been made with for learning to go on from it."""
+    return {
+        "learner": type(model).__name__,
+        "parameters": {name: encode(name, value) for name, value in model.get_params(deep=False).items()},
+        "target": wanted.target,
+        "header": wanted.header,
+        "format": kind,
+        "skip_bad": skip_bad,
+    }
+
+
+def _begun(model: AttentiveLearner, data: DataFile, skip_bad: bool) -> tuple[AttentiveLearner, Run]:
+    """Read the labels, and draw a seed where none is given."""
+    bad = BadRows(data.path, skip=skip_bad)
+    with bar(data.length, "Labels") as shown:
+        labels = known_labels(data, bad, shown)
+    seed = int(np.random.default_rng(model.random_state).integers(2**31))
+    model.set_params(random_state=seed if model.random_state is None else model.random_state)
+    return model, Run(labels.written, labels.classes.tolist(), bad.count, seed)
+
+
+def _passes(
+    model: AttentiveLearner, data: DataFile, run: Run, keep: Callable[[AttentiveLearner, Place], None]
 ) -> AttentiveLearner:
     """Learn from a place on to the end of the last pass; ``keep`` is called after each batch with the next place."""
-    for turn in range(place.turn, model.max_iter):
-        begun = place.start if turn == place.turn else 0
-        number = place.batch if turn == place.turn else 0
-        for batch in source.batches(begun, BadRows(source.path, skip=True)):
-            rows = np.arange(batch.X.shape[0])
-            if model.shuffle:
-                rows = np.random.default_rng([seed, turn, number]).permutation(rows)
-            if rows.size and batch.y is not None:
-                model.partial_fit(batch.X[rows], labels.of(batch.y)[rows], classes=np.unique(labels.classes))
-            number += 1
-            progress(batch.end - begun, rows.size)
-            begun = batch.end
-            keep(model, Place(turn, number, begun))
+    labels, classes = run.labels, np.unique(run.classes)
+    with bar(data.length * model.max_iter, "Learning") as shown:
+        shown(run.turn * data.length + run.start, 0)
+        for turn in range(run.turn, model.max_iter):
+            place, number = (run.start, run.batch) if turn == run.turn else (0, 0)
+            for batch in data.batches(place, BadRows(data.path, skip=True)):
+                rows = np.arange(batch.X.shape[0])
+                if model.shuffle:
+                    rows = np.random.default_rng([run.seed, turn, number]).permutation(rows)
+                if rows.size and batch.y is not None:
+                    model.partial_fit(batch.X[rows], labels.of(batch.y)[rows], classes=classes)
+                number += 1
+                shown(batch.end - place, rows.size)
+                place = batch.end
+                keep(model, Place(turn, number, place))
     return model

@@ -2,14 +2,15 @@
 
 import os
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from saccade.data.batches import BadRows, Batch, Wanted
-from saccade.data.lines import Bytes, blocks, report
+from saccade.data.batches import BadRows, Batch, Piece, Wanted, whole_rows
+from saccade.data.lines import blocks, line_at, text_length
 from saccade.exceptions import DataFileError
 from saccade.kernels.parsing import (
     BAD_INDEX,
@@ -24,39 +25,70 @@ from saccade.kernels.parsing import (
     parse_libsvm,
 )
 
-__all__ = ["LibsvmSource"]
+__all__ = ["LibsvmFile", "open_libsvm"]
 
 
-class LibsvmSource:
-    """Lines of 'label index:value …', indices from 1, or from 0 where a 0 is met or said to be."""
+class LibsvmFile:
+    """Lines of 'label index:value …', compressed by gzip or not."""
 
-    def __init__(self, path: str, wanted: Wanted) -> None:
-        if wanted.target is not None:
-            raise DataFileError(f"{path} is a libsvm file: its target comes first in every line. Leave --target out.")
+    names: list[str] | None = None
+
+    def __init__(self, path: str, n_features: int, zero_based: bool) -> None:
         self.path, self.size = path, os.path.getsize(path)
-        self.length = self.size
-        self.names: list[str] | None = None
-        smallest, largest = 1, 0
-        for buffer, *_ in blocks(path, 0):
-            *_, low, high = _parse(buffer)
-            smallest, largest = min(smallest, low), max(largest, high)
-        self.zero_based = smallest == 0 if wanted.zero_based is None else wanted.zero_based
-        if smallest == 0 and not self.zero_based:
-            raise DataFileError(f"{path} has an index 0, but the model was learned from indices that begin at 1.")
-        found = largest + 1 if self.zero_based else largest
-        if wanted.n_features is not None and found > wanted.n_features:
-            raise DataFileError(f"{path} has features up to {found}, but the model knows {wanted.n_features}.")
-        self.n_features = found if wanted.n_features is None else wanted.n_features
+        self.n_features = n_features
+        self.zero_based: bool | None = zero_based
+
+    @cached_property
+    def length(self) -> int:
+        """Where the last batch ends: the bytes of the text."""
+        return text_length(self.path)
+
+    def pieces(self, bad: BadRows) -> Iterator[Piece]:
+        return whole_rows(self, bad)
 
     def batches(self, start: int, bad: BadRows) -> Iterator[Batch]:
-        for buffer, begin, end in blocks(self.path, start):
-            labels, data, indptr, found, indices, *_ = _parse(buffer)
+        """Read from a place that an earlier batch ended at, or from 0."""
+        for block, begin, end in blocks(self.path, start):
+            labels, data, indptr, found, indices, *_ = _parse(block)
             stored = np.flatnonzero((found == FINE) | (found == EXTREME))
-            _read_again(buffer, labels, data, indptr, found, stored)
-            report(self.path, begin, found, bad, lambda row, what: _FAULTS[what])
+            _read_again(block, labels, data, indptr, found, stored)
+            self._report(begin, found, bad)
             kept, good = found[stored] == FINE, found[found != EMPTY] == FINE
             X = sp.csr_array((data, indices - (not self.zero_based), indptr), shape=(stored.size, self.n_features))
             yield Batch(X if kept.all() else X[kept], labels[kept], end, good)
+
+    def _report(self, begin: int, found: NDArray[np.int8], bad: BadRows) -> None:
+        """Count the bad lines of a block, or raise what is wrong with the first."""
+        lines = np.flatnonzero(found > EXTREME)
+        bad.found(
+            lines.size, lambda: (f"line {line_at(self.path, begin) + int(lines[0])}", _FAULTS[int(found[lines[0]])])
+        )
+
+
+def open_libsvm(paths: list[str], wanted: Wanted) -> list[LibsvmFile]:
+    """Open files with the same number of features; indices begin at 1, or at 0 where a 0 is met or said to be."""
+    if wanted.target is not None:
+        raise DataFileError(f"{paths[0]} is a libsvm file: its target comes first in every line. Leave the target out.")
+    ranges = [_index_range(path) for path in paths]
+    zero = next((path for path, (low, _) in zip(paths, ranges, strict=True) if low == 0), None)
+    zero_based = zero is not None if wanted.zero_based is None else wanted.zero_based
+    if zero is not None and not zero_based:
+        raise DataFileError(f"{zero} has an index 0, but indices were said, or learned, to begin at 1.")
+    widest, largest = max(zip(paths, (high for _, high in ranges), strict=True), key=lambda one: one[1])
+    n_features = largest + zero_based
+    if wanted.n_features is not None and n_features > wanted.n_features:
+        raise DataFileError(f"{widest} has features up to {n_features}, but the model knows {wanted.n_features}.")
+    n_features = n_features if wanted.n_features is None else wanted.n_features
+    return [LibsvmFile(path, n_features, zero_based) for path in paths]
+
+
+def _index_range(path: str) -> tuple[int, int]:
+    """Return the smallest index, at most 1, and the largest, at least 0."""
+    smallest, largest = 1, 0
+    for block, *_ in blocks(path, 0):
+        *_, low, high = _parse(block)
+        smallest, largest = min(smallest, low), max(largest, high)
+    return smallest, largest
 
 
 _FAULTS = {
@@ -66,7 +98,8 @@ _FAULTS = {
 }
 
 
-def _parse(buffer: Bytes) -> tuple[Any, ...]:
+def _parse(block: bytes) -> tuple[Any, ...]:
+    buffer = np.frombuffer(block, dtype=np.uint8)
     lines, pairs = int(count(buffer, NEWLINE)), int(count(buffer, COLON))
     labels, found = np.empty(lines), np.empty(lines, np.int8)
     data, indices, indptr = np.empty(pairs), np.empty(pairs, np.int32), np.zeros(lines + 1, np.int32)
@@ -76,7 +109,7 @@ def _parse(buffer: Bytes) -> tuple[Any, ...]:
 
 
 def _read_again(
-    buffer: Bytes,
+    block: bytes,
     labels: NDArray[np.float64],
     data: NDArray[np.float64],
     indptr: NDArray[np.int32],
@@ -85,7 +118,7 @@ def _read_again(
 ) -> None:
     """Let Python read the lines with numbers that are very large or very small."""
     extreme = np.flatnonzero(found[stored] == EXTREME)
-    lines = buffer.tobytes().split(b"\n") if extreme.size else []
+    lines = block.split(b"\n") if extreme.size else []
     for row in extreme.tolist():
         label, *pairs = lines[stored[row]].partition(b"#")[0].split()
         labels[row] = float(label)

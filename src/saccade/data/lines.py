@@ -1,56 +1,85 @@
-"""Text files in blocks of whole lines, and the numbers of lines that are wrong."""
+"""Text files, compressed by gzip or not, in blocks of whole lines or records."""
 
+import gzip
 import os
-from collections.abc import Callable, Iterator
-from typing import Any
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from saccade.data.batches import BadRows
-from saccade.kernels.parsing import EXTREME
+from saccade.exceptions import DataFileError
+from saccade.kernels.parsing import last_record
 
-__all__ = ["Bytes", "blocks", "report"]
+__all__ = ["blocks", "line_at", "opened", "text_length"]
 
 BLOCK = 8_000_000
-Bytes = NDArray[np.uint8]
+# A quoted field longer than this is taken for a quote that somebody forgot: else it would bring the rest of the file
+# into memory.
+LONGEST_QUOTED = 64_000_000
+MAGIC = b"\x1f\x8b"
 
 
-def blocks(path: str, start: int) -> Iterator[tuple[Bytes, int, int]]:
-    """Yield whole lines as bytes, and where each block begins and ends in the file.
+@contextmanager
+def opened(path: str) -> Iterator[BinaryIO]:
+    """Open a text file for its bytes, decompressed if gzip has compressed it."""
+    try:
+        with gzip.open(path, "rb") if _is_compressed(path) else open(path, "rb") as file:
+            yield cast(BinaryIO, file)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataFileError(f"{path} is damaged: {error}.") from error
 
-    Blocks end at the last line before a multiple of BLOCK, so they are the same wherever reading began.
-    """
-    size = os.path.getsize(path)
+
+def _is_compressed(path: str) -> bool:
     with open(path, "rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
+def text_length(path: str) -> int:
+    """Return how many bytes of text a file has; a compressed one is read to its end for that."""
+    if not _is_compressed(path):
+        return os.path.getsize(path)
+    with opened(path) as file:
+        return sum(len(piece) for piece in iter(lambda: file.read(BLOCK), b""))
+
+
+def blocks(path: str, start: int, separator: str | None = None) -> Iterator[tuple[bytes, int, int]]:
+    """Yield whole lines, or whole records of a CSV file with this separator, and where each block begins and ends.
+
+    Places are bytes of the text. Blocks end at the last record before a multiple of BLOCK, so they are the same
+    wherever reading began.
+    """
+    with opened(path) as file:
         file.seek(start)
         rest, place = b"", start
         while piece := file.read(BLOCK - file.tell() % BLOCK):
-            last = file.tell() >= size
-            cut = len(piece) if last else piece.rfind(b"\n") + 1
+            rest += piece
+            last = not file.peek(1)  # type: ignore[attr-defined] # both kinds of file are buffered
+            cut, quote = _whole(rest, separator)
+            if quote >= 0 and (last or len(rest) - quote > LONGEST_QUOTED):
+                line = line_at(path, place + quote)
+                raise DataFileError(f"{path}, line {line}: a quote opens a field that does not end. Close it.")
+            cut = len(rest) if last else cut
             if cut == 0:
-                rest += piece
                 continue
-            block, rest = rest + piece[:cut], piece[cut:]
-            begin, place = place, place + len(block)
-            yield np.frombuffer(block if block.endswith(b"\n") else block + b"\n", dtype=np.uint8), begin, place
+            block, rest = rest[:cut], rest[cut:]
+            begin, place = place, place + cut
+            yield block if block.endswith(b"\n") else block + b"\n", begin, place
 
 
-def report(path: str, begin: int, found: NDArray[np.int8], bad: BadRows, what: Callable[..., str], *of: Any) -> None:
-    """Count the bad lines of a block, or raise what is wrong with the first."""
-    rows = np.flatnonzero(found > EXTREME)
-
-    def first() -> tuple[str, str]:
-        row = int(rows[0])
-        return f"line {_newlines(path, begin) + 1 + row}", what(row, int(found[row]), *of)
-
-    bad.found(rows.size, first)
+def _whole(text: bytes, separator: str | None) -> tuple[int, int]:
+    """Return where the last whole record ends, and where a quote is open at the end, or -1."""
+    if separator is None or b'"' not in text:
+        return text.rfind(b"\n") + 1, -1
+    cut, quote = last_record(np.frombuffer(text, dtype=np.uint8), ord(separator))
+    return int(cut), int(quote)
 
 
-def _newlines(path: str, end: int) -> int:
-    """Return how many lines end before a place in the file."""
-    lines, left = 0, end
-    with open(path, "rb") as file:
+def line_at(path: str, place: int) -> int:
+    """Return the number of the line, from 1, that a place in the text belongs to."""
+    lines, left = 1, place
+    with opened(path) as file:
         while left > 0 and (piece := file.read(min(BLOCK, left))):
             lines += piece.count(b"\n")
             left -= len(piece)

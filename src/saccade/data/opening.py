@@ -1,21 +1,28 @@
-"""Which reader suits which file; standard input is kept in a file of its own, because learning passes over it again."""
+"""Which files a path means, and which reader suits them.
 
+Standard input is kept in a file of its own, because learning passes over it again.
+"""
+
+import glob
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from saccade.data import FORMATS
-from saccade.data.batches import Source, Wanted
-from saccade.data.columns import ArrowSource, NumpySource, ParquetSource
-from saccade.data.csv import CsvSource
-from saccade.data.libsvm import LibsvmSource
+from saccade.data.batches import DataFile, Wanted
+from saccade.data.columns import ArrowFile, NumpyFile, ParquetFile
+from saccade.data.csv import CsvFile
+from saccade.data.libsvm import open_libsvm
+from saccade.data.several import DataSet, ParquetSet, open_alike
 from saccade.exceptions import DataFileError
 
-__all__ = ["open_data"]
+__all__ = ["DataPath", "data_files", "open_data"]
+
+DataPath = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 _BY_SUFFIX = {
     ".csv": "csv",
@@ -31,43 +38,96 @@ _BY_SUFFIX = {
     ".ipc": "arrow",
     ".npy": "npy",
 }
+_TEXTS = ("csv", "libsvm")
+_SAY_SO = f"Say so with format=, or --format: one of {', '.join(FORMATS)}."
 
 
 @contextmanager
-def open_data(path: str, wanted: Wanted, kind: str | None = None) -> Iterator[Source]:
-    """Open a data file, or standard input for '-'."""
+def open_data(path: DataPath, wanted: Wanted, kind: str | None = None) -> Iterator[DataFile]:
+    """Open a data file, or several as one: a list, a pattern such as 'part-*.csv', a folder; '-' is standard input."""
+    if kind is not None and kind not in FORMATS:
+        raise DataFileError(f"{kind!r} is no format that can be read. {_SAY_SO}")
     if path != "-":
-        yield _with_features(_opened(path, wanted, kind))
+        yield _opened(path, data_files(path, kind), wanted, kind)
         return
     with tempfile.TemporaryDirectory(prefix="saccade-") as folder:
         kept = os.path.join(folder, "standard input")
         with open(kept, "wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
         try:
-            yield _with_features(_opened(kept, wanted, kind or "csv"))
+            yield _opened(kept, [kept], wanted, kind or "csv")
         except DataFileError as error:
             raise DataFileError(str(error).replace(kept, "standard input")) from error
 
 
-def _with_features(source: Source) -> Source:
-    if source.n_features == 0:
-        raise DataFileError(f"{source.path} has no features.")
-    return source
+def data_files(path: DataPath, kind: str | None = None) -> list[str]:
+    """Return the files that a path means, sorted by name where it is a folder or a pattern."""
+    if not isinstance(path, str | os.PathLike):
+        files = [file for one in path for file in data_files(one, kind)]
+        if not files:
+            raise DataFileError("No data file is given.")
+        return files
+    name = os.fspath(path)
+    if os.path.isdir(name):
+        return _files_in(name, kind)
+    if os.path.isfile(name):
+        return [name]
+    if any(letter in name for letter in "*?["):
+        files = sorted(file for file in glob.glob(name, recursive=True) if os.path.isfile(file))
+        if files:
+            return files
+        raise DataFileError(f"{name} matches no file.")
+    raise DataFileError(f"{name} is no file.")
 
 
-def _opened(path: str, wanted: Wanted, kind: str | None) -> Source:
-    kind = kind or _BY_SUFFIX.get(Path(path).suffix.lower())
-    if not os.path.isfile(path):
-        raise DataFileError(f"{path} is no file.")
+def _files_in(folder: str, kind: str | None) -> list[str]:
+    """Return the data files in a folder: not the hidden ones, nor those that begin with _ as other tools' marks do."""
+    listed = sorted(one.path for one in os.scandir(folder) if one.is_file() and one.name[0] not in "._")
+    files = [file for file in listed if (_kind_of(file) if kind is None else _kind_of(file) == kind)]
+    if not files:
+        raise DataFileError(f"{folder} has no data files{'' if kind is None else f' of the format {kind}'}.")
+    return files
+
+
+def _kind_of(path: str) -> str | None:
+    """Return what the name of a file says about its kind; the text formats may be compressed."""
+    suffix = Path(path).suffix.lower()
+    if suffix == ".gz":
+        kind = _BY_SUFFIX.get(Path(path).with_suffix("").suffix.lower())
+        return kind if kind in _TEXTS else None
+    return _BY_SUFFIX.get(suffix)
+
+
+def _opened(path: DataPath, files: list[str], wanted: Wanted, kind: str | None) -> DataFile:
+    kinds = {file: kind or _kind_of(file) for file in files}
+    for file, its_kind in kinds.items():
+        if its_kind is None:
+            raise DataFileError(f"{file}: what kind of file is this? {_SAY_SO}")
+        if its_kind != kinds[files[0]]:
+            raise DataFileError(f"{files[0]} is {kinds[files[0]]}, but {file} is {its_kind}. Give files of one kind.")
+    data = _joined(_name(path, files), files, wanted, kinds[files[0]])
+    if data.n_features == 0:
+        raise DataFileError(f"{data.path} has no features.")
+    return data
+
+
+def _name(path: DataPath, files: list[str]) -> str:
+    """Return what messages call the data."""
+    return os.fspath(path) if isinstance(path, str | os.PathLike) else f"{files[0]} and {len(files) - 1} more"
+
+
+def _joined(name: str, paths: list[str], wanted: Wanted, kind: str | None) -> DataFile:
+    files: Sequence[DataFile]
     match kind:
         case "csv":
-            return CsvSource(path, wanted)
+            files = open_alike(CsvFile, paths, wanted)
         case "libsvm":
-            return LibsvmSource(path, wanted)
-        case "parquet":
-            return ParquetSource(path, wanted)
+            files = open_libsvm(paths, wanted)
         case "arrow":
-            return ArrowSource(path, wanted)
+            files = open_alike(ArrowFile, paths, wanted)
         case "npy":
-            return NumpySource(path, wanted)
-    raise DataFileError(f"{path}: what kind of file is this? Say so with --format, one of {', '.join(FORMATS)}.")
+            files = open_alike(NumpyFile, paths, wanted)
+        case _:
+            parquet = open_alike(ParquetFile, paths, wanted)
+            return parquet[0] if len(parquet) == 1 else ParquetSet(name, parquet)
+    return files[0] if len(files) == 1 else DataSet(name, files)

@@ -1,4 +1,4 @@
-"""Reading numbers from bytes: lines of comma-separated values, and of libsvm's index:value pairs."""
+"""Bytes of text files: the numbers of libsvm's index:value pairs, and where records of CSV end."""
 
 import numpy as np
 
@@ -8,9 +8,7 @@ NEWLINE, RETURN, SPACE, TAB, COLON, HASH, QUOTE = 10, 13, 32, 9, 58, 35, 34
 POWERS = 10.0 ** np.arange(23)  # those that a float64 holds exactly
 
 # What a line may be. One that is EXTREME has a number so large or so small that Python had better read it.
-EMPTY, FINE, EXTREME, WRONG_LENGTH, NOT_A_NUMBER, MISSING, BAD_INDEX, TOO_LARGE, NOT_UTF8 = range(9)
-# What a field of a line is, where it is no feature.
-TARGET, IGNORED = -1, -2
+EMPTY, FINE, EXTREME, NOT_A_NUMBER, BAD_INDEX, TOO_LARGE = range(6)
 SMALLEST, LARGEST = 1e-250, 1e250
 MOST_INDEX = 2**31 - 2
 
@@ -95,19 +93,6 @@ def is_blank(code):
     return code in (SPACE, TAB, RETURN)
 
 
-@inlined
-def trimmed(buffer, start, stop):
-    """Return a field without the blanks and the quotes around it."""
-    while start < stop and is_blank(buffer[start]):
-        start += 1
-    while start < stop and is_blank(buffer[stop - 1]):
-        stop -= 1
-    if stop - start >= 2 and buffer[start] == QUOTE and buffer[stop - 1] == QUOTE:
-        start += 1
-        stop -= 1
-    return start, stop
-
-
 @kernel
 def count(buffer, code):
     found = 0
@@ -117,51 +102,25 @@ def count(buffer, code):
 
 
 @kernel
-def parse_csv(buffer, separator, places, values, bounds, found, column):
-    """Read lines that end in newlines: numbers into ``values``, and where the target lies into ``bounds``.
+def last_record(buffer, separator):
+    """Return where the last record of CSV ends, and where a quoted field that is still open begins, or -1.
 
-    ``places`` has for each field the column of ``values`` that it goes to, or TARGET, or IGNORED. What each line is
-    goes to ``found``, and which of its fields is wrong to ``column``. Lines that are FINE or EXTREME fill the rows of
-    ``values`` and ``bounds`` one after another. Return how many there are.
+    A quote opens a field at its beginning only; elsewhere in an unquoted field it is a character like others. A
+    doubled quote within quotes closes the field and opens it again.
     """
-    row, line, place, size = 0, 0, 0, buffer.shape[0]
-    fields = places.shape[0]
-    while place < size:
-        found[line], column[line] = FINE, 0
-        field = 0
-        empty = True
-        ended = False
-        while not ended:
-            start = place
-            while place < size and is_blank(buffer[place]) and buffer[place] != separator:
-                place += 1
-            opens = place < size and buffer[place] == QUOTE  # elsewhere in a field, a quote is a letter like others
-            quoted = False
-            while place < size and buffer[place] != NEWLINE and (quoted or buffer[place] != separator):
-                quoted = opens and quoted != (buffer[place] == QUOTE)
-                place += 1
-            ended = place >= size or buffer[place] == NEWLINE
-            first, last = trimmed(buffer, start, place)
-            empty = empty and first == last and ended and field == 0
-            place += 1
-            if field < fields and places[field] != IGNORED and found[line] <= EXTREME:
-                if first == last:
-                    found[line], column[line] = MISSING, field
-                elif places[field] == TARGET:
-                    bounds[row, 0], bounds[row, 1] = first, last
-                else:
-                    value, state = number(buffer, first, last)
-                    values[row, places[field]] = value
-                    if state != FINE:
-                        found[line], column[line] = state, field
-            field += 1
-        if empty:
-            found[line] = EMPTY
-        elif field != fields:
-            found[line], column[line] = WRONG_LENGTH, field
-        row += found[line] in (FINE, EXTREME)
-        line += 1
-    return row
+    end, quote, may_open = 0, -1, True
+    for place in range(buffer.shape[0]):
+        code = buffer[place]
+        if quote >= 0:
+            if code == QUOTE:
+                quote, may_open = -1, True
+        elif code == QUOTE and may_open:
+            quote = place
+        else:
+            may_open = code in (separator, NEWLINE, RETURN)
+            if code == NEWLINE:
+                end = place + 1
+    return end, quote
 
 
 @inlined

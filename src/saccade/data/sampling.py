@@ -1,0 +1,67 @@
+"""An even sample of the rows of a file, to plan and calibrate on, and the model that is certified on it."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.frozen import FrozenEstimator
+
+from saccade.attentive import AttentiveClassifier
+from saccade.data.batches import BadRows, DataFile
+from saccade.data.progress import bar
+from saccade.exceptions import DataFileError
+
+__all__ = ["certify", "sample"]
+
+# So many rows, or values, are drawn: more would hardly change a plan or a certificate.
+MOST_ROWS = 70_000
+MOST_VALUES = 100_000_000
+FEWEST_ROWS = 2_000
+
+
+def sample(data: DataFile, bad: BadRows, random: np.random.Generator) -> Any:
+    """Return at most so many rows, in their order, each as likely as any other (reservoir sampling by random keys)."""
+    most = min(MOST_ROWS, max(MOST_VALUES // data.n_features, FEWEST_ROWS))
+    parts: list[Any] = []
+    keys: list[Any] = []
+    place = 0
+    with bar(data.length, "Rows") as shown:
+        for batch in data.batches(0, bad):
+            parts.append(batch.X)
+            keys.append(random.random(batch.X.shape[0]))
+            drawn = np.concatenate(keys)
+            if drawn.size > 1.5 * most:
+                kept = drawn <= np.partition(drawn, most)[most]
+                parts, keys = [_joined(parts)[kept]], [drawn[kept]]
+            shown(batch.end - place, batch.X.shape[0])
+            place = batch.end
+    if not parts:
+        raise DataFileError(f"{data.path} has no rows.")
+    order = np.sort(np.argsort(np.concatenate(keys))[:most])
+    return _joined(parts)[order]
+
+
+def _joined(parts: list[Any]) -> Any:
+    return sp.vstack(parts).tocsr() if sp.issparse(parts[0]) else np.concatenate(parts)
+
+
+def certify(
+    model: Any, data: DataFile, bad: BadRows, *, fewest: str, random_state: int | None, **levels: float
+) -> AttentiveClassifier:
+    """Plan and calibrate a fitted model on the rows of a file.
+
+    One that is certified already is certified anew, with its parameters. For the fewest columns of Parquet files, the
+    costs of columns are their bytes.
+    """
+    parameters: dict[str, Any] = {}
+    if isinstance(model, AttentiveClassifier):
+        model, parameters = model.estimator_, model.get_params(deep=False)
+        del parameters["estimator"], parameters["average_features"]
+        if parameters["fewest"] == "columns":  # its costs were the bytes of a file
+            del parameters["costs"], parameters["groups"]
+    rows = sample(data, bad, np.random.default_rng(random_state))
+    if fewest == "columns" and hasattr(data, "column_bytes"):
+        size = data.column_bytes()
+        parameters |= {"costs": [size[name] for name in data.names or []], "groups": None}
+    parameters |= {"fewest": fewest, "random_state": random_state, **levels}
+    return AttentiveClassifier(FrozenEstimator(model), **parameters).fit(rows)
