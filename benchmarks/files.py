@@ -26,6 +26,7 @@ from saccade import AttentiveClassifier
 from saccade.data.batches import BadRows, Wanted
 from saccade.data.columns import ParquetFile
 from saccade.data.libsvm import open_libsvm
+from saccade.data.reading import read_rows
 from saccade.datasets import load_mnist
 
 CALIBRATIONS = 11

@@ -51,8 +51,7 @@ def read_rows(model: Reader, data: DataFile, bad: BadRows) -> Iterator[RowsRead]
 
 
 def _readable(reading: Reading) -> NDArray[np.bool_]:
-    finite: NDArray[np.bool_] = np.isfinite(reading.margin.reshape(len(reading), -1)).all(axis=1)
-    return finite
+    return np.asarray(np.isfinite(reading.margin.reshape(len(reading), -1)).all(axis=1))
 
 
 def _of(reading: Reading, rows: NDArray[np.bool_]) -> Reading:
@@ -94,13 +93,16 @@ def measure(model: Reader, data: DataFile, bad: BadRows) -> Measured:
         for batch in data.batches(0, bad):
             if batch.y is None:
                 raise DataFileError(f"{data.path}: name the column with the labels, the target.")
-            total += _measured(model, column_source(batch.X), batch.y)
+            source = column_source(batch.X)
+            reading, full = model.read_source(source), model.read_source(source, full=True)
+            readable = _readable(reading) & _readable(full)
+            _report(bad, rows, batch.good, readable)
+            total += _measured(model.classes_, _of(reading, readable), _of(full, readable), batch.y[readable])
             shown(batch.end - place, len(batch.y))
-            place = batch.end
+            place, rows = batch.end, rows + batch.good.size
     return total
 
 
-def _measured(model: Reader, source: Source, y: NDArray[Any]) -> Measured:
-    reading, full = model.read_source(source), model.read_source(source, full=True)
-    right = np.searchsorted(model.classes_, reading.label) == codes_of(y, model.classes_)
+def _measured(classes: NDArray[Any], reading: Reading, full: Reading, y: NDArray[Any]) -> Measured:
+    right = np.searchsorted(classes, reading.label) == codes_of(y, classes)
     return Measured(len(reading), int(right.sum()), int(np.sum(full.label != reading.label)), int(reading.n_read.sum()))
