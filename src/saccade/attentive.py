@@ -29,11 +29,12 @@ from saccade.learners.pegasos import Pegasos
 from saccade.models.linear import LinearModel, linear_model
 from saccade.planning.absence import Population
 from saccade.planning.boundaries import Boundary, Conditional, as_boundary
-from saccade.planning.choosing import affordable, allowed_share, boldest, spare_features, unstopped
+from saccade.planning.choosing import affordable, allowed_share, boldest, unstopped
 from saccade.planning.families import Family, Scores
 from saccade.planning.orders import CODES
 from saccade.planning.planners import plan_columns, plan_family
 from saccade.planning.prices import Feature, Prices, price_list
+from saccade.planning.spare import spare_features
 from saccade.promises.certificate import Certificate
 from saccade.promises.learn_then_test import rows_needed
 from saccade.reading.inputs import as_read_only, check_rows, is_plain, raise_not_finite
@@ -220,6 +221,7 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.estimator_, self.classes_, self.plan_, self.certificate_ = estimator, model.classes, plan, certificate
         self.population_, self.prices_ = population, prices
         self._names = names
+        self.__dict__.pop("_shared_questions", None)  # of an earlier fit
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -300,13 +302,20 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return await read_lazily_async(self._questions(), fetch, rows, concurrency=concurrency, batch=batch)
 
     def _questions(self, costs: Any = None, groups: Any = None) -> Questions:
-        check_is_fitted(self)
-        prices = self.prices_
-        if costs is not None or groups is not None:
-            given = self.costs if costs is None else costs, self.groups if groups is None else groups
-            prices = price_list(*given, self.plan_.n_features, self._names)
-        delta = self.certificate_.delta
-        return Questions(self.plan_, self.population_, prices, self.classes_, self._names, delta)
+        """Return what inquiries go by; one for all of them, unless they have prices of their own."""
+        shared: Questions | None = self.__dict__.get("_shared_questions")
+        if shared is None:
+            check_is_fitted(self)
+            delta = self.certificate_.delta
+            shared = Questions(self.plan_, self.population_, self.prices_, self.classes_, self._names, delta)
+            self._shared_questions = shared
+        if costs is None and groups is None:
+            return shared
+        given = self.costs if costs is None else costs, self.groups if groups is None else groups
+        return replace(shared, prices=price_list(*given, self.plan_.n_features, self._names))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != "_shared_questions"}
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Say that what ``fit`` is given beyond X and y goes to the estimator's ``fit``."""

@@ -6,22 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from saccade.planning.absence import Population, plan_without
 from saccade.planning.families import Family
-from saccade.planning.prices import Prices
 from saccade.promises.certificate import Certificate
 from saccade.promises.learn_then_test import certify, rows_needed, upper_bound
 from saccade.reading.plan import Outcome, Plan, decided
 from saccade.reading.reader import read_plan
 
-__all__ = ["affordable", "allowed_share", "boldest", "spare_features", "unstopped"]
+__all__ = ["affordable", "allowed_share", "boldest", "unstopped"]
 
 Rows = NDArray[Any]
-
-# Of so many features, the first that are asked for, it is tested whether a row may lack them; of fewer where the tests
-# would read more values than that.
-MOST_SPARED = 64
-MOST_VALUES_SPARED = 300_000_000
 
 
 def allowed_share(rows: int, delta: float, confidence: float) -> float:
@@ -63,24 +56,6 @@ def affordable(
         if read_plan(plan, planning)[1].mean() <= average_features:
             return plan, _certificate(plan, calibration, _full_labels(plan, calibration), None, confidence)
     raise ValueError(f"No plan reads as few as average_features={average_features} features per row. Raise it.")
-
-
-def spare_features(
-    plan: Plan, certificate: Certificate, population: Population, prices: Prices, rows: Rows
-) -> frozenset[tuple[int, ...]]:
-    """Return the features, and the groups of them, without which these rows still bear the certificate out."""
-    full, size = _full_labels(plan, rows), rows.shape[0]
-    most = min(MOST_SPARED, int(MOST_VALUES_SPARED / (size * certificate.features_per_row)))
-    alone = [(int(feature),) for feature in dict.fromkeys(plan.order[:most].tolist())]
-    groups = [tuple(prices.members(int(group)).tolist()) for group in prices.groups]
-    spare = set()
-    for absent in dict.fromkeys([*alone, *groups]):
-        missing = np.isin(np.arange(plan.n_features), absent)
-        without = plan_without(plan, population, missing, certificate.delta)
-        errors = _disagreements(read_plan(without, rows), full)
-        if upper_bound(errors, size, certificate.confidence) <= certificate.delta:
-            spare.add(absent)
-    return frozenset(spare)
 
 
 def _certificate(plan: Plan, rows: Rows, full: NDArray[np.intp], delta: float | None, confidence: float) -> Certificate:
