@@ -1,6 +1,7 @@
 """Any fitted linear classifier, read attentively, with a certificate."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -214,6 +215,7 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.estimator_, self.classes_, self.additive_ = estimator, additive.classes, additive
         self.plan_, self.certificate_, self.population_ = prepared.plan, prepared.certificate, prepared.population
         self.prices_ = prices
+        self.__dict__.pop("_shared_questions", None)  # of an earlier fit
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -302,13 +304,20 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return await read_lazily_async(self._questions(), fetch, rows, concurrency=concurrency, batch=batch)
 
     def _questions(self, costs: Any = None, groups: Any = None) -> Questions:
-        check_is_fitted(self)
-        prices = self.prices_
-        if costs is not None or groups is not None:
-            given = self.costs if costs is None else costs, self.groups if groups is None else groups
-            prices = price_list(*given, self.additive_.n_columns, self.additive_.columns)
-        delta = self.certificate_.delta
-        return Questions(self.plan_, self.population_, prices, self.classes_, self.additive_.columns, delta)
+        """Return what inquiries go by; one for all of them, unless they have prices of their own."""
+        shared: Questions | None = self.__dict__.get("_shared_questions")
+        if shared is None:
+            check_is_fitted(self)
+            delta, columns = self.certificate_.delta, self.additive_.columns
+            shared = Questions(self.plan_, self.population_, self.prices_, self.classes_, columns, delta)
+            self._shared_questions = shared
+        if costs is None and groups is None:
+            return shared
+        given = self.costs if costs is None else costs, self.groups if groups is None else groups
+        return replace(shared, prices=price_list(*given, self.additive_.n_columns, self.additive_.columns))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != "_shared_questions"}
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Say that what ``fit`` is given beyond X and y goes to the estimator's ``fit``."""

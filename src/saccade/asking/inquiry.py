@@ -11,9 +11,9 @@ of features, kept the level.
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from numbers import Real
 from typing import Any, NoReturn
 
@@ -31,6 +31,8 @@ __all__ = ["Inquiry", "Questions", "resume"]
 
 Reals = NDArray[np.float64]
 FORMAT = 1
+# So many plans for rows that lack features are kept.
+MOST_PLANS = 128
 # How often the scores of several classes are drawn to see how sure a label is.
 DRAWS = 2000
 
@@ -80,18 +82,15 @@ class Questions:
         """Return the index of a feature that is given by its name or by its index."""
         return position_of(feature, self.plan.n_features, self._places, "tell")
 
-    def plan_without(self, absent: tuple[int, ...]) -> Plan:
-        """Return the plan for a row that lacks these features; rows are often alike in what they lack."""
-        if not absent:
-            return self.plan
-        if absent not in self._plans:
-            missing = np.isin(np.arange(self.plan.n_features), absent)
-            self._plans[absent] = plan_without(self.plan, self.population, missing, self.delta)
-        return self._plans[absent]
-
     @cached_property
-    def _plans(self) -> dict[tuple[int, ...], Plan]:
-        return {}
+    def plan_without(self) -> Callable[[tuple[int, ...]], Plan]:
+        """Return what gives the plan for a row that lacks some features; rows are often alike in what they lack."""
+
+        def planned(absent: tuple[int, ...]) -> Plan:
+            missing = np.isin(np.arange(self.plan.n_features), absent)
+            return plan_without(self.plan, self.population, missing, self.delta)
+
+        return lru_cache(MOST_PLANS)(planned)
 
     def feature(self, position: int) -> Feature:
         return int(position) if self.names is None else self.names[position]
@@ -101,7 +100,7 @@ class Questions:
 class _Decision:
     code: int
     margin: Reals  # (scores,)
-    certified: bool
+    lacked: tuple[int, ...]  # features that were to be read and could not be had
 
 
 class Inquiry:
@@ -142,8 +141,9 @@ class Inquiry:
         self._missing = np.zeros(n, dtype=bool)
         self._asked: list[int] = []
         self._told: list[list[tuple[int, float | None]]] = []
-        self._known = self._checked(known or {})
-        self._decision = self._taken(self._known)
+        self._known: list[tuple[int, float | None]] = [] if known is None else self._checked(known)
+        undecided = questions.stages[0].size and not self._known  # as most inquiries begin: nothing to compute
+        self._decision = None if undecided else self._taken(self._known)
 
     @property
     def needed(self) -> tuple[Feature, ...]:
@@ -184,7 +184,9 @@ class Inquiry:
 
     @property
     def certified(self) -> bool:
-        return self._decision is not None and self._decision.certified
+        if self._decision is None:
+            return False
+        return not self._decision.lacked or self._decision.lacked in self._questions.population.spare
 
     @property
     def confidence(self) -> float:
@@ -296,13 +298,14 @@ class Inquiry:
         questions, absent = self._questions, tuple(np.flatnonzero(self._missing).tolist())
         # What is unknown is NaN, and a sum that contains it decides nothing: so this is the reader's own decision.
         unweighed = self._missing | (questions.weightless & np.isnan(self._values))
-        plan, values = questions.plan_without(absent), np.where(unweighed, 0.0, self._values)
+        plan = questions.plan_without(absent) if absent else questions.plan
+        values = np.where(unweighed, 0.0, self._values)
         margin, n_read, stopped, bad = read_plan(plan, ArraySource(values[None]))
         if bad >= 0:
             return None
         read = set(plan.order[: n_read[0]].tolist()) if stopped[0] else set(range(plan.n_features))
         lacked = tuple(position for position in absent if position in read)
-        return _Decision(int(decided(margin)[0]), margin[0], not lacked or lacked in questions.population.spare)
+        return _Decision(int(decided(margin)[0]), margin[0], lacked)
 
     def _estimate(self) -> tuple[Reals, Reals]:
         """Return mean and covariance of the full scores given the known values, under a normal law."""

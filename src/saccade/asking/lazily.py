@@ -1,13 +1,15 @@
 """Many rows whose features are fetched only when they are wanted, by a plain or an asynchronous function.
 
 What to fetch next is decided apart from how it is fetched: ``_converse`` yields requests and is sent the answers, and
-one small driver each serves plain functions, threads and coroutines.
+two small drivers serve such conversations: with plain functions, in threads, and with coroutines.
 """
 
 import asyncio
 import inspect
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+import threading
+from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from numbers import Integral
@@ -41,14 +43,6 @@ class LazyReading:
 
 
 @dataclass(frozen=True)
-class _Request:
-    """A feature that some rows of a block want."""
-
-    rows: tuple[int, ...]  # positions in the block
-    feature: Feature
-
-
-@dataclass(frozen=True)
 class _Row:
     """A row in the middle of its inquiry, or what went wrong."""
 
@@ -56,6 +50,14 @@ class _Row:
     row: Any
     inquiry: Inquiry
     error: list[Exception]
+
+
+@dataclass(frozen=True)
+class _Request:
+    """A feature that some rows of a block want."""
+
+    rows: tuple[_Row, ...]
+    feature: Feature
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,8 @@ class _Result:
     error: Exception | None
 
 
-_Conversation = Generator[list[_Request], list[list[Any]], None]
+# Yields what the rows of a block want, and is sent the answers: for each request, one for each of its rows.
+_Conversation = Generator[list[_Request], list[list[Any]] | None, None]
 
 
 def read_lazily(
@@ -85,23 +88,10 @@ def read_lazily(
             return asyncio.run(read_lazily_async(questions, fetch, rows, concurrency=concurrency, batch=batch))
         raise RuntimeError("An event loop is running: use 'await attentive.predict_lazily_async(fetch, rows)' in it.")
     _check(concurrency, batch)
-    blocks = _blocks(rows, batch)
+    results: list[_Result] = []
     with Progress("rows") as progress:
-
-        def read(numbered: list[tuple[int, Any]]) -> list[_Result]:
-            block = _begin(questions, numbered)
-            conversation = _converse(block)
-            requests = next(conversation, None)
-            while requests is not None:
-                answers = [_attempt(fetch, block, request, batch) for request in requests]
-                requests = _send(conversation, answers)
-            progress.advance(len(block))
-            return [_result(row) for row in block]
-
-        if concurrency == 1:
-            return _reading(questions, [row for block in blocks for row in read(block)])
-        with ThreadPoolExecutor(concurrency) as pool:
-            return _reading(questions, [row for block in pool.map(read, blocks) for row in block])
+        _in_threads(_conversations(questions, rows, batch, results, progress), fetch, concurrency, batch)
+    return _reading(questions, results)
 
 
 async def read_lazily_async(
@@ -113,37 +103,121 @@ async def read_lazily_async(
         raise TypeError(
             "predict_lazily_async needs a coroutine function (async def); predict_lazily takes a plain one."
         )
-    blocks, calls = _blocks(rows, batch), asyncio.Semaphore(concurrency)
-    done: list[_Result] = []
+    results: list[_Result] = []
     with Progress("rows") as progress:
+        await _in_tasks(_conversations(questions, rows, batch, results, progress), fetch, concurrency, batch)
+    return _reading(questions, results)
 
-        async def answer(block: list[_Row], request: _Request) -> list[Any]:
-            async with calls:
-                try:
-                    found = await _call(fetch, block, request, batch)
-                    return _by_row(found, request, batch)
-                except Exception as error:
-                    return [error] * len(request.rows)
 
-        async def work() -> None:
-            for numbered in blocks:
-                block = _begin(questions, numbered)
-                conversation = _converse(block)
-                requests = next(conversation, None)
-                while requests is not None:
-                    answers = await asyncio.gather(*(answer(block, request) for request in requests))
-                    requests = _send(conversation, list(answers))
-                done.extend(_result(row) for row in block)
-                progress.advance(len(block))
+def _conversations(
+    questions: Questions, rows: Iterable[Any], batch: int | None, results: list[_Result], progress: Progress
+) -> Iterator[_Conversation]:
+    """Yield one conversation for each block of rows; a block is taken from ``rows`` when its conversation is."""
+    numbered = iter(enumerate(rows))
+    while block := [_Row(number, row, Inquiry(questions), []) for number, row in islice(numbered, batch or 1)]:
+        yield _converse(block, results, progress)
 
-        workers = [asyncio.ensure_future(work()) for _ in range(concurrency)]
+
+def _converse(block: list[_Row], results: list[_Result], progress: Progress) -> _Conversation:
+    """Yield what the rows of a block want until every one is decided or has failed, then add what came of them."""
+    while wanted := _wanted(block):
+        answers = yield wanted
+        told: dict[int, dict[Feature, Any]] = {}
+        for request, answered in zip(wanted, answers or [], strict=True):
+            for row, answer in zip(request.rows, answered, strict=True):
+                told.setdefault(row.number, {})[request.feature] = answer
+        for row in block:
+            if row.number in told:
+                _tell(row, told[row.number])
+    results.extend([_result(row) for row in block])
+    progress.advance(len(block))
+
+
+def _wanted(block: list[_Row]) -> list[_Request]:
+    wanted: dict[Feature, list[_Row]] = {}
+    for row in block:
+        if not row.error:
+            for feature in row.inquiry.purchases:
+                wanted.setdefault(feature, []).append(row)
+    return [_Request(tuple(rows), feature) for feature, rows in wanted.items()]
+
+
+def _in_threads(conversations: Iterator[_Conversation], fetch: Fetch, concurrency: int, batch: int | None) -> None:
+    """Serve conversations with a plain function, several at once, or one after another without a thread.
+
+    Rows are taken in the caller's thread, which a database cursor may demand, and only when one is free to serve them.
+    """
+    broken = threading.Event()
+
+    def serve(conversation: _Conversation) -> None:
+        answers: list[list[Any]] | None = None
+        with suppress(StopIteration):
+            while not broken.is_set():
+                answers = [_attempt(fetch, request, batch) for request in conversation.send(answers)]
+
+    if concurrency == 1:
+        for conversation in conversations:
+            serve(conversation)
+        return
+    free, interruptions = threading.Semaphore(concurrency), []
+
+    def work(conversation: _Conversation) -> None:
         try:
-            await asyncio.gather(*workers)
-        finally:  # where one was cancelled or interrupted, the others would go on
-            for worker in workers:
-                worker.cancel()
-            await asyncio.gather(*workers, return_exceptions=True)
-    return _reading(questions, sorted(done, key=lambda row: row.number))
+            serve(conversation)
+        except BaseException as error:  # an interruption: exceptions belong to their rows
+            broken.set()
+            interruptions.append(error)
+        finally:
+            free.release()
+
+    with ThreadPoolExecutor(concurrency) as pool:
+        try:
+            free.acquire()
+            for conversation in conversations:
+                pool.submit(work, conversation)
+                free.acquire()
+                if broken.is_set():
+                    break
+            for _ in range(concurrency - 1):  # until nothing is served any more
+                free.acquire()
+        except BaseException:  # the caller was interrupted, or rows could not be had
+            broken.set()
+            raise
+    if interruptions:
+        raise interruptions[0]
+
+
+async def _in_tasks(conversations: Iterator[_Conversation], fetch: Fetch, concurrency: int, batch: int | None) -> None:
+    """Serve conversations with a coroutine function, several at once."""
+    calls = asyncio.Semaphore(concurrency)
+
+    async def attempt(request: _Request) -> list[Any]:
+        async with calls:
+            try:
+                return _by_row(await _call(fetch, request, batch), request, batch)
+            except Exception as error:
+                return [error] * len(request.rows)
+
+    async def work() -> None:
+        for conversation in conversations:
+            answers: list[list[Any]] | None = None
+            with suppress(StopIteration):
+                while True:
+                    answers = await _together([attempt(request) for request in conversation.send(answers)])
+
+    await _together([work() for _ in range(concurrency)])
+
+
+async def _together(coroutines: list[Coroutine[Any, Any, Any]]) -> list[Any]:
+    """Run coroutines at once; where one is cancelled or interrupted, the others do not go on."""
+    tasks = [asyncio.ensure_future(coroutine) for coroutine in coroutines]
+    try:
+        return await asyncio.gather(*tasks)
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
 
 
 def _is_asynchronous(fetch: Any) -> bool:
@@ -154,37 +228,6 @@ def _check(concurrency: Any, batch: Any) -> None:
     for name, value in (("concurrency", concurrency), ("batch", batch)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < 1):
             raise ValueError(f"{name}={value!r}: expected an integer of at least 1.")
-
-
-def _blocks(rows: Iterable[Any], batch: int | None) -> Iterator[list[tuple[int, Any]]]:
-    """Return rows and their numbers: each alone, or as many together as a call may be about."""
-    numbered = iter(enumerate(rows))
-    while block := list(islice(numbered, batch or 1)):
-        yield block
-
-
-def _begin(questions: Questions, numbered: list[tuple[int, Any]]) -> list[_Row]:
-    return [_Row(number, row, Inquiry(questions), []) for number, row in numbered]
-
-
-def _converse(block: list[_Row]) -> _Conversation:
-    """Yield what the rows of a block want, take the answers, and end when every row is decided or has failed."""
-    while True:
-        wanted: dict[Feature, list[int]] = {}
-        for position, row in enumerate(block):
-            if not row.error:
-                for feature in row.inquiry.purchases:
-                    wanted.setdefault(feature, []).append(position)
-        if not wanted:
-            return
-        requests = [_Request(tuple(positions), feature) for feature, positions in wanted.items()]
-        answers = yield requests
-        told: dict[int, dict[Feature, Any]] = {}
-        for request, found in zip(requests, answers, strict=True):
-            for position, answer in zip(request.rows, found, strict=True):
-                told.setdefault(position, {})[request.feature] = answer
-        for position, values in told.items():
-            _tell(block[position], values)
 
 
 def _tell(row: _Row, answers: dict[Feature, Any]) -> None:
@@ -205,14 +248,14 @@ def _tell(row: _Row, answers: dict[Feature, Any]) -> None:
         row.error.append(error)
 
 
-def _call(fetch: Fetch, block: list[_Row], request: _Request, batch: int | None) -> Any:
-    rows = [block[position].row for position in request.rows]
+def _call(fetch: Fetch, request: _Request, batch: int | None) -> Any:
+    rows = [row.row for row in request.rows]
     return fetch(rows[0] if batch is None else rows, request.feature)
 
 
-def _attempt(fetch: Fetch, block: list[_Row], request: _Request, batch: int | None) -> list[Any]:
+def _attempt(fetch: Fetch, request: _Request, batch: int | None) -> list[Any]:
     try:
-        return _by_row(_call(fetch, block, request, batch), request, batch)
+        return _by_row(_call(fetch, request, batch), request, batch)
     except Exception as error:
         return [error] * len(request.rows)
 
@@ -229,13 +272,6 @@ def _by_row(found: Any, request: _Request, batch: int | None) -> list[Any]:
     return list(found)
 
 
-def _send(conversation: _Conversation, answers: list[list[Any]]) -> list[_Request] | None:
-    try:
-        return conversation.send(answers)
-    except StopIteration:
-        return None
-
-
 def _result(row: _Row) -> _Result:
     one = row.inquiry
     if row.error:
@@ -243,8 +279,9 @@ def _result(row: _Row) -> _Result:
     return _Result(row.number, one.label, one.margin, len(one.asked), one.spent, one.certified, None)
 
 
-def _reading(questions: Questions, rows: list[_Result]) -> LazyReading:
-    """Gather what came of all rows; a row that failed has a label that is masked."""
+def _reading(questions: Questions, results: list[_Result]) -> LazyReading:
+    """Gather what came of all rows, in their order; a row that failed has a label that is masked."""
+    rows = sorted(results, key=lambda row: row.number)
     failed = {row.number: row.error for row in rows if row.error is not None}
     labels = [questions.classes[0] if row.label is None else row.label for row in rows]
     label = np.array(labels, dtype=questions.classes.dtype)

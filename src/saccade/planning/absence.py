@@ -4,6 +4,7 @@ The weights of a missing feature go to the features that predict it, and every c
 what is uncertain about the missing part. So a row that lacks features is read by a plan like any other.
 """
 
+from collections.abc import Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +28,7 @@ class Population:
     variance: Reals
     low: Reals
     high: Reals
-    spare: frozenset[tuple[int, ...]] = frozenset()  # sets of features without which the certificate still holds
+    spare: Set[tuple[int, ...]] = frozenset()  # sets of features without which the certificate still holds
 
 
 def plan_without(plan: Plan, population: Population, missing: NDArray[np.bool_], delta: float) -> Plan:

@@ -5,9 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.planning.absence import Population, plan_without
 from saccade.planning.families import Family
-from saccade.planning.prices import Prices
 from saccade.promises.certificate import Certificate
 from saccade.promises.learn_then_test import certify, rows_needed, upper_bound
 from saccade.promises.risks import Count, rows
@@ -15,14 +13,9 @@ from saccade.reading.arrays import ArraySource
 from saccade.reading.plan import Outcome, Plan, decided
 from saccade.reading.reader import read_plan
 
-__all__ = ["affordable", "boldest", "spare_features", "unstopped"]
+__all__ = ["affordable", "boldest", "unstopped"]
 
 Values = NDArray[Any]  # (rows, parts)
-
-# Of so many features, the first that are asked for, it is tested whether a row may lack them; of fewer where the tests
-# would read more values than that.
-MOST_SPARED = 64
-MOST_VALUES_SPARED = 300_000_000
 
 
 def boldest(family: Family, values: Values, delta: float, confidence: float) -> tuple[Plan, Certificate] | None:
@@ -57,24 +50,6 @@ def affordable(
         if _read(plan, planning).n_read.mean() <= average_features:
             return plan, _certificate(plan, calibration, _full_labels(plan, calibration), None, confidence)
     raise ValueError(f"No plan reads as few as average_features={average_features} features per row. Raise it.")
-
-
-def spare_features(
-    plan: Plan, certificate: Certificate, population: Population, prices: Prices, values: Values
-) -> frozenset[tuple[int, ...]]:
-    """Return the features, and the groups of them, without which these rows still bear the certificate out."""
-    full, size = _full_labels(plan, values), values.shape[0]
-    most = min(MOST_SPARED, int(MOST_VALUES_SPARED / (size * certificate.features_per_row)))
-    alone = [(int(feature),) for feature in dict.fromkeys(plan.order[:most].tolist())]
-    groups = [tuple(prices.members(int(group)).tolist()) for group in prices.groups]
-    spare = set()
-    for absent in dict.fromkeys([*alone, *groups]):
-        missing = np.isin(np.arange(plan.n_features), absent)
-        without = plan_without(plan, population, missing, certificate.delta)
-        [count] = rows(decided(_read(without, values).margin), full)
-        if upper_bound(*count, certificate.confidence) <= certificate.delta:
-            spare.add(absent)
-    return frozenset(spare)
 
 
 def _certificate(

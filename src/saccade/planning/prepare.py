@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 
 from saccade.planning.absence import Population
 from saccade.planning.boundaries import Boundary, Conditional
-from saccade.planning.choosing import affordable, boldest, spare_features, unstopped
+from saccade.planning.choosing import affordable, boldest, unstopped
 from saccade.planning.families import Family, Priced
 from saccade.planning.planners import plan_columns, plan_family
+from saccade.planning.spare import spare_features
 from saccade.promises.certificate import Certificate
 from saccade.promises.learn_then_test import allowed_share, rows_needed
 from saccade.reading.plan import Plan

@@ -12,7 +12,7 @@ Rows near the decision count more: 1 / (1 + (S / s)^2), s a share of the median 
 classes or the gap between the two best of several.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from saccade.planning.prices import Prices
+from saccade.planning.threads import one_blas_thread
 
 __all__ = ["Regression", "emphasis", "freed_of_mean", "regress"]
 
@@ -57,17 +58,52 @@ class Regression:
         """Return how the values at some positions follow from those at others.
 
         That is, slopes (known, absent), what is expected where the others are zero, and the covariance that is left.
+
+        With P the precision matrix (inverse covariance) of both together, the slopes are -P[known, absent]
+        P[absent, absent]^-1 and what is left is P[absent, absent]^-1. Where more is absent than known, the normal
+        equations of the known positions are the smaller ones, and lose less to rounding.
         """
-        across = self.covariance[np.ix_(known, absent)]
-        slope = np.linalg.solve(self.covariance[np.ix_(known, known)], across).astype(np.float64)
-        left = self.covariance[np.ix_(absent, absent)] - across.T @ slope
+        if absent.size <= known.size:
+            both = np.sort(np.concatenate([absent, known]))
+            precision, rows = self.precision(both), np.searchsorted(both, absent)
+            left = np.linalg.inv(precision[np.ix_(rows, rows)]).astype(np.float64)
+            slope = -precision[np.ix_(np.searchsorted(both, known), rows)] @ left
+        else:
+            across = self.covariance[np.ix_(known, absent)]
+            slope = np.linalg.solve(self.covariance[np.ix_(known, known)], across).astype(np.float64)
+            left = self.covariance[np.ix_(absent, absent)] - across.T @ slope
         return slope, self.mean[absent] - self.mean[known] @ slope, left
+
+    def precision(self, positions: NDArray[np.intp]) -> Reals:
+        """Return the precision matrix of the features at these positions, which ascend; kept for the next time.
+
+        A plan asks for one per checkpoint. The first k positions have the leading block of the factor as theirs.
+        """
+        key = positions.tobytes()
+        if key not in self._precisions:
+            leading = positions.size == 0 or positions[-1] == positions.size - 1
+            factor = (
+                self.factor[: positions.size, : positions.size]
+                if leading
+                else np.linalg.cholesky(self.covariance[np.ix_(positions, positions)])
+            )
+            inverse = solve_triangular(factor, np.eye(positions.size), lower=True)
+            self._precisions[key] = inverse.T @ inverse
+        return self._precisions[key]
+
+    @cached_property
+    def _precisions(self) -> dict[bytes, Reals]:
+        return {}
 
     def reordered(self, positions: NDArray[np.intp]) -> "Regression":
         """Return the regression on the same features in another order."""
         factor: Reals = np.linalg.cholesky(self.covariance[np.ix_(positions, positions)]).astype(np.float64, copy=False)
         gains = solve_triangular(factor, (self.factor @ self.gains)[positions], lower=True)
         return replace(self, order=self.order[positions], mean=self.mean[positions], factor=factor, gains=gains)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields alone: what was derived from them is derived again."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @cached_property
     def covariance(self) -> Reals:
@@ -84,6 +120,7 @@ def emphasis(clear: Reals, focus: float) -> Reals:
     return share
 
 
+@one_blas_thread()
 def regress(
     X: NDArray[np.floating[Any]],
     coef: Reals,
