@@ -59,7 +59,7 @@ def following(old, new, seen):
 def measure_spread(state, settings, c, inner):
     """Let the width of a class, and how its partial margins predict full ones, follow one more of its examples."""
     seen = state.counts[c, 0] - FEWEST_EXAMPLES
-    if seen < 0 or settings.law.spread == REST_SQUARED_WEIGHTS:
+    if seen < 0 or settings.law.grows_with == REST_SQUARED_WEIGHTS:
         return
     m, q = margin_moments(state.weights, state.mean[c], state.var[c])
     if q > 0:

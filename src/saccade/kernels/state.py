@@ -81,7 +81,7 @@ class State(NamedTuple):
 class Law(NamedTuple):
     """A boundary as numbers: stop when y E[S_n] >= theta + cushion, with cushion = slope sqrt(shift + Q_k) - offset.
 
-    E[S_n] is the full margin as expected after k features, Q_k the spread named by ``spread``. A factor c above 1
+    E[S_n] is the full margin as expected after k features, Q_k what ``grows_with`` names. A factor c above 1
     widens the cushion to cushion + (c - 1) |cushion|.
     """
 
@@ -90,7 +90,7 @@ class Law(NamedTuple):
     slope: float
     shift: float
     offset: float
-    spread: int
+    grows_with: int
 
 
 class Settings(NamedTuple):

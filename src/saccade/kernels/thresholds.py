@@ -30,7 +30,7 @@ def centre(state, settings):
 @inlined
 def dispersion_of(state, settings):
     """What the squared weights of unread features count with: their variance, or one."""
-    return state.neutral if settings.law.spread == REST_SQUARED_WEIGHTS else state.var
+    return state.neutral if settings.law.grows_with == REST_SQUARED_WEIGHTS else state.var
 
 
 @loop
@@ -95,7 +95,7 @@ def put_regression(state, c, k):
 @kernel
 def set_cushions(state, settings, checkpoints):
     """Recompute all cushions for the weights and moments as they are now."""
-    spread = settings.law.spread
+    spread = settings.law.grows_with
     n = state.weights.shape[0]
     dispersion = dispersion_of(state, settings)
     q0, q1 = spreads(state.weights, dispersion)

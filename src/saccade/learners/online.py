@@ -147,7 +147,7 @@ def new_learner(
         limit=limit,
         attentive=int(law is not None),
         regress=int(
-            law is not None and audit > 0 and law.spread == codes.REST_VARIANCE and CODES[order] < codes.SAMPLED
+            law is not None and audit > 0 and law.grows_with == codes.REST_VARIANCE and CODES[order] < codes.SAMPLED
         ),
         intercept=int(fit_intercept),
         average=int(average),
@@ -169,7 +169,7 @@ def _what_is_kept(settings: Settings) -> tuple[object, ...]:
     law = settings.law
     return (
         *(settings.order, settings.limit, settings.attentive, settings.regress, settings.audit > 0),
-        *(settings.intercept, settings.average, law.theta, law.centred, law.spread),
+        *(settings.intercept, settings.average, law.theta, law.centred, law.grows_with),
     )
 
 
@@ -181,14 +181,14 @@ def _new_state(n: int, dtype: np.dtype[np.floating], settings: Settings, where: 
     scalars = np.zeros(codes.SCALARS_SIZE)
     scalars[codes.SCALE] = 1.0
     scalars[codes.MULTIPLIER], scalars[codes.IMPORTANT_SHARE] = FIRST_MULTIPLIER, FIRST_SHARE
-    width = 1.0 if settings.law.spread == codes.REST_SQUARED_WEIGHTS else FIRST_WIDTH
+    width = 1.0 if settings.law.grows_with == codes.REST_SQUARED_WEIGHTS else FIRST_WIDTH
     scalars[codes.WIDTH_0] = scalars[codes.WIDTH_1] = width
     first = FIRST_MULTIPLIER * (1.0 if settings.regress else width)
     scalars[codes.FACTOR_0] = scalars[codes.FACTOR_1] = first if settings.audit > 0 else 1.0
     counters = np.zeros(codes.COUNTERS_SIZE, dtype=np.int64)
     counters[codes.STEP] = 1
     explained = np.array([width**2 * where / n] * 2)  # until it is measured: as if features were alike and independent
-    ones = settings.law.spread == codes.REST_SQUARED_WEIGHTS
+    ones = settings.law.grows_with == codes.REST_SQUARED_WEIGHTS
     return State(
         order=np.arange(n, dtype=np.uint32),
         ratio=zeros(n if settings.order >= codes.SAMPLED else 0),

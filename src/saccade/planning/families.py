@@ -34,7 +34,7 @@ class Priced:
 
     scores: Scores
     prices: Prices
-    looking: bool  # whether looking at what was read costs anything, too
+    looking: bool  # whether a checkpoint costs anything, too
 
     @property
     def magnitude(self) -> Reals:
@@ -49,15 +49,15 @@ class Priced:
 
 @dataclass(frozen=True)
 class Family:
-    """Plans by how clear a margin must be; ``settings`` begin with the safest."""
+    """Plans by a setting, such as the multiple z of σ_k that a margin must reach; the safest setting comes first."""
 
     settings: Reals
     plan: Callable[[float], Plan]
-    regression: Regression  # what the features tell about the scores and about each other
+    regression: Regression  # of the scores on the parts
 
 
 def lead(margin: Reals) -> Reals:
-    """Return how far each row (rows, scores) is from the decision: the one margin, or the gap between the two best."""
+    """Return how far each row (rows, scores) is from the decision: |margin|, or the gap between the two best scores."""
     if margin.shape[1] == 1:
         return np.abs(margin[:, 0])
     best: Reals = np.partition(margin, -2, axis=1)[:, -2:]
@@ -88,16 +88,16 @@ def plain_sums(coef: Reals, expected: Reals, sizes: list[int]) -> list[Predictor
 def plan_of(scores: Scores, order: NDArray[np.intp], predictors: list[Predictor], demanded: Reals) -> Plan:
     """Return the plan that looks at a row by each predictor in turn and demands so much of a margin, or of a lead."""
     last = predictors[-1].size if predictors else 0
-    shift = [one.shift + (0.0 if one.first else scores.intercept) for one in predictors]
-    weighed = np.array([0, *(one.size - one.first for one in predictors)], dtype=np.int64)
+    shift = [predictor.shift + (0.0 if predictor.first else scores.intercept) for predictor in predictors]
+    weighed = np.array([0, *(predictor.size - predictor.first for predictor in predictors)], dtype=np.int64)
     none = np.zeros((scores.intercept.size, 0))
     lower, upper = same_for_all(demanded, scores.intercept.size)
     return Plan(
         order=order[:last].astype(np.uint32),
-        checkpoints=np.array([one.size for one in predictors], dtype=np.int64),
-        first=np.array([one.first for one in predictors], dtype=np.int64),
+        checkpoints=np.array([predictor.size for predictor in predictors], dtype=np.int64),
+        first=np.array([predictor.first for predictor in predictors], dtype=np.int64),
         begins=np.cumsum(weighed)[: len(predictors)],
-        weights=np.ascontiguousarray(np.concatenate([none, *(one.weights for one in predictors)], axis=1)),
+        weights=np.ascontiguousarray(np.concatenate([none, *(predictor.weights for predictor in predictors)], axis=1)),
         shift=np.ascontiguousarray(np.stack(shift, axis=1)) if predictors else none,
         lower=lower,
         upper=upper,

@@ -1,9 +1,9 @@
 """Plans for data that is stored in columns: a column is read for many rows at once, so few columns must do for all.
 
-Of the features that explain the scores best one after another is given up, each time the one whose loss costs least for
-its price: with P the inverse of the covariance and beta = P cov(x, S), giving up feature j adds beta_j^2 / P_jj to the
-variance that is not explained, and what is left is again a regression (as in Optimal Brain Surgeon, Hassibi and Stork
-1993). Features that were chosen first and are made up for by later ones go early, which a greedy choice cannot do.
+Backward elimination from the features that the greedy order takes first: each time the feature goes whose loss costs
+least for its price. With P the inverse of the covariance and beta = P cov(x, S), dropping feature j adds beta_j^2/P_jj
+to the residual variance, and what is left is again a regression (Optimal Brain Surgeon, Hassibi and Stork 1993).
+Forward selection cannot take back a feature that later ones make redundant.
 
 The last checkpoint decides every row. How few columns this may be, the calibration rows say.
 """
@@ -26,20 +26,22 @@ Reals = NDArray[np.float64]
 # So many features compete, those that a greedy choice takes first. With more, those that happen to suit the planning
 # rows win: on MNIST 2 vs 3, 192 to 256 gave the fewest errors on other rows, and 384 a sixth more.
 CANDIDATES = 224
-# After so many columns rows may stop that are clear beyond dispute: so many spreads from the decision.
+# After so many columns rows may stop that are so many residual standard deviations from the decision.
 LOOKS = np.array([4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256])
 UNDISPUTED = 3.0
 # The next setting has fewer columns by this factor, or by one.
 STEP = 0.95
 
 
-def column_family(priced: Priced, X: NDArray[np.floating[Any]], full: Reals, found: Regression, focus: float) -> Family:
+def column_family(
+    priced: Priced, X: NDArray[np.floating[Any]], full: Reals, regression: Regression, focus: float
+) -> Family:
     """Return plans by the number of columns that they read, from all of them down to one."""
-    ranked = found.reordered(_by_importance(found, priced.prices))
-    features, whole = ranked.order, priced.prices.complete(ranked.order)
-    looks = np.unique(whole[np.searchsorted(whole, LOOKS[whole.max(initial=0) >= LOOKS])])
+    ranked = regression.reordered(_by_importance(regression, priced.prices))
+    features, complete = ranked.order, priced.prices.complete(ranked.order)
+    looks = np.unique(complete[np.searchsorted(complete, LOOKS[complete.max(initial=0) >= LOOKS])])
     predictors = [Predictor(int(size), 0, *ranked.weights(size)) for size in looks]
-    undisputed = UNDISPUTED * try_predictors(priced, predictors, features, X, full, focus).spread
+    undisputed = UNDISPUTED * try_predictors(priced, predictors, features, X, full, focus).sigma
 
     def plan(columns: float) -> Plan:
         if np.isinf(columns):
@@ -48,28 +50,28 @@ def column_family(priced: Priced, X: NDArray[np.floating[Any]], full: Reals, fou
         last = Predictor(size, 0, *ranked.weights(size))
         return plan_of(priced.scores, features, [*predictors[:before], last], np.append(undisputed[:before], 0.0))
 
-    return Family(np.concatenate([[np.inf], _thinned(whole)]), plan, ranked)
+    return Family(np.concatenate([[np.inf], _thinned(complete)]), plan, ranked)
 
 
-def _by_importance(found: Regression, prices: Prices) -> NDArray[np.intp]:
-    """Return the positions of the regressed features, those that are given up last first; groups go as a whole."""
-    whole = prices.complete(found.order)
-    cut = int(whole[whole <= max(CANDIDATES, whole[0])][-1]) if whole.size else 0
-    inverse: Reals = np.linalg.inv(found.covariance[:cut, :cut]).astype(np.float64, copy=False)
-    beta = inverse @ freed_of_mean(found.factor[:cut, :cut] @ found.gains[:cut])
-    purchase = prices.purchase[found.order[:cut]]
-    members = {int(one): np.flatnonzero(purchase == one) for one in np.unique(purchase)}
-    given_up: list[int] = []
+def _by_importance(regression: Regression, prices: Prices) -> NDArray[np.intp]:
+    """Return the positions of the regressed features, those that are dropped last first; groups are dropped whole."""
+    complete = prices.complete(regression.order)
+    cut = int(complete[complete <= max(CANDIDATES, complete[0])][-1]) if complete.size else 0
+    inverse: Reals = np.linalg.inv(regression.covariance[:cut, :cut]).astype(np.float64, copy=False)
+    beta = inverse @ freed_of_mean(regression.factor[:cut, :cut] @ regression.gains[:cut])
+    purchase = prices.purchase[regression.order[:cut]]
+    members = {int(number): np.flatnonzero(purchase == number) for number in np.unique(purchase)}
+    dropped: list[int] = []
     while members:
-        loss = {one: _loss(beta, inverse, those) / prices.price[one] for one, those in members.items()}
-        least = min(loss, key=lambda one: loss[one])
+        loss = {number: _loss(beta, inverse, those) / prices.price[number] for number, those in members.items()}
+        least = min(loss, key=lambda number: loss[number])
         those = members.pop(least)
         by_themselves = [_loss(beta, inverse, those[[k]]) for k in range(those.size)]
-        given_up += those[np.argsort(by_themselves, kind="stable")].tolist()
+        dropped += those[np.argsort(by_themselves, kind="stable")].tolist()
         through = np.linalg.solve(inverse[np.ix_(those, those)], inverse[those])
         beta = beta - through.T @ beta[those]
         inverse = inverse - inverse[:, those] @ through
-    return np.concatenate([np.array(given_up[::-1], dtype=np.intp), np.arange(cut, found.order.size)])
+    return np.concatenate([np.array(dropped[::-1], dtype=np.intp), np.arange(cut, regression.order.size)])
 
 
 def _loss(beta: Reals, inverse: Reals, those: NDArray[np.intp]) -> float:

@@ -1,4 +1,4 @@
-"""From linear scores and some rows to a family of plans, from the safest to the boldest. No label is needed."""
+"""From scores and the part values of some rows to a family of plans, from the safest to the boldest."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,12 +14,13 @@ from saccade.planning.orders import reading_order
 from saccade.planning.prices import Prices
 from saccade.planning.regression import Regression, emphasis, regress
 from saccade.planning.stst import Moments, checkpoints, plan_prediction
-from saccade.planning.tuning import CLEARNESS, try_predictors, tune
+from saccade.planning.tuning import Z_GRID, try_predictors, tune
 from saccade.reading.plan import Plan
 
 __all__ = ["plan_columns", "plan_family"]
 
 Reals = NDArray[np.float64]
+Values = NDArray[np.floating[Any]]  # (rows, parts)
 
 # After how many features the predicted margin may be looked at.
 SIZES = np.array([1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 20, 24, 32, 40, 48, 64, 96, 128, 192, 256, 384])
@@ -28,9 +29,7 @@ MOST_REGRESSED = int(SIZES[-1])
 REGRESSED_SHARE = 0.7
 
 
-def plan_family(
-    priced: Priced, X: NDArray[np.floating[Any]], boundary: Boundary, order: str, allowed: float, seed: int
-) -> Family:
+def plan_family(priced: Priced, X: Values, boundary: Boundary, order: str, allowed: float, seed: int) -> Family:
     """Plan on rows; ``allowed`` is the share of disagreement that the plans are tuned for."""
     full = X @ priced.scores.coef.T + priced.scores.intercept
     if priced.scores.coef.shape[0] > 1 and order.startswith("sampled"):
@@ -38,32 +37,32 @@ def plan_family(
     if isinstance(boundary, Conditional):
         return _conditional_family(priced, X, full, boundary, order, allowed, seed)
     law = boundary.law(0.0)
-    found = _regression(priced, X, full, Conditional(), "greedy", seed)
-    # The paper's own threshold has clearness 1; a boundary without a level has one plan only.
-    settings = CLEARNESS if law is not None else np.ones(1)
-    features = _with_the_rest(found.order, priced, "sorted", seed) if order == "greedy" else None
+    regression = _regression(priced, X, full, Conditional(), "greedy", seed)
+    # z = 1 is the paper's own threshold; a boundary without a level has a single plan.
+    settings = Z_GRID if law is not None else np.ones(1)
+    features = _with_the_rest(regression.order, priced, "sorted", seed) if order == "greedy" else None
     if priced.scores.coef.shape[0] > 1:
         order_of_all = _with_the_rest(np.arange(0), priced, order, seed) if features is None else features
-        return Family(settings, _plans_of_sums(priced, X, boundary, order_of_all), found)
+        return Family(settings, _plans_of_sums(priced, X, boundary, order_of_all), regression)
     moments, (score,), (intercept,) = _moments_by_side(X, full[:, 0]), priced.scores.coef, priced.scores.intercept
     name = "natural" if order == "greedy" else order
 
-    def plan(clearness: float) -> Plan:
-        factors = np.full(2, clearness)
+    def plan(z: float) -> Plan:
+        factors = np.full(2, z)
         return plan_prediction(score, intercept, boundary, name, moments, factors, seed, features=features)
 
-    return Family(settings, plan, found)
+    return Family(settings, plan, regression)
 
 
-def plan_columns(priced: Priced, X: NDArray[np.floating[Any]], boundary: Conditional, seed: int) -> Family:
+def plan_columns(priced: Priced, X: Values, boundary: Conditional, seed: int) -> Family:
     """Plan on rows for the fewest columns."""
     boundary.check()
     full = X @ priced.scores.coef.T + priced.scores.intercept
-    found = _regression(priced, X, full, boundary, "greedy", seed)
-    return column_family(priced, X, full, found, boundary.focus)
+    regression = _regression(priced, X, full, boundary, "greedy", seed)
+    return column_family(priced, X, full, regression, boundary.focus)
 
 
-def _moments_by_side(X: NDArray[np.floating[Any]], margin: Reals) -> Moments:
+def _moments_by_side(X: Values, margin: Reals) -> Moments:
     """Return means and variances of the rows on either side, which stand for the two classes."""
     sides = [X[margin <= 0], X[margin > 0]]
     known = np.array([side.shape[0] > 1 for side in sides])
@@ -76,9 +75,7 @@ def _moments_by_side(X: NDArray[np.floating[Any]], margin: Reals) -> Moments:
     return Moments(known, mean, var)
 
 
-def _regression(
-    priced: Priced, X: NDArray[np.floating[Any]], full: Reals, boundary: Conditional, order: str, seed: int
-) -> Regression:
+def _regression(priced: Priced, X: Values, full: Reals, boundary: Conditional, order: str, seed: int) -> Regression:
     if order.startswith("sampled"):
         raise ValueError(f"order={order!r} reads features more than once: Conditional needs another, such as 'greedy'.")
     size = min(MOST_REGRESSED, priced.scores.coef.shape[1])
@@ -89,48 +86,46 @@ def _regression(
 
 def _conditional_family(
     priced: Priced,
-    X: NDArray[np.floating[Any]],
+    X: Values,
     full: Reals,
     boundary: Conditional,
     order: str,
     allowed: float,
     seed: int,
 ) -> Family:
-    """Regress on most of the rows and tune on the others: a regression that chose its features flatters itself."""
+    """Regress on most of the rows and tune on the others: features that were selected leave too small residuals."""
     boundary.check()
     known = round(REGRESSED_SHARE * X.shape[0])
-    found = _regression(priced, X[:known], full[:known], boundary, order, seed)
-    features = found.order
+    regression = _regression(priced, X[:known], full[:known], boundary, order, seed)
+    features = regression.order
     sizes = _looks(priced.prices, features)
-    predictors = [Predictor(size, 0, *found.weights(size)) for size in sizes]
+    predictors = [Predictor(size, 0, *regression.weights(size)) for size in sizes]
     if priced.scores.coef.shape[1] > features.size > 0:
         features = _with_the_rest(features, priced, "sorted" if order == "greedy" else order, seed)
-        predictors += _beyond(priced, X[:known], features, found.order.size)
-    if not predictors:  # nothing tells rows apart
-        return Family(np.array([np.inf]), lambda clearness: plan_of(priced.scores, features, [], np.zeros(0)), found)
+        predictors += _beyond(priced, X[:known], features, regression.order.size)
+    if not predictors:  # no feature explains anything
+        return Family(np.array([np.inf]), lambda z: plan_of(priced.scores, features, [], np.zeros(0)), regression)
     trial = try_predictors(priced, predictors, features, X[known:], full[known:], boundary.focus)
     choice = tune(trial, allowed)
     chosen = [predictors[k] for k in choice.checkpoints]
-    demanded = trial.demanded(choice.tilt)[choice.checkpoints]
+    demanded = trial.demanded(choice.exponent)[choice.checkpoints]
 
-    def plan(clearness: float) -> Plan:
-        if np.isinf(clearness):
+    def plan(z: float) -> Plan:
+        if np.isinf(z):
             return plan_of(priced.scores, features, [], np.zeros(0))
-        return plan_of(priced.scores, features, chosen, choice.thresholds(clearness, demanded))
+        return plan_of(priced.scores, features, chosen, choice.thresholds(z, demanded))
 
-    return Family(np.concatenate([[np.inf], CLEARNESS]), plan, found)
+    return Family(np.concatenate([[np.inf], Z_GRID]), plan, regression)
 
 
 def _looks(prices: Prices, features: NDArray[np.intp]) -> list[int]:
-    """Return after how many features a plan may look: not in the midst of what was bought together."""
+    """Return after how many features a plan may look: only where every purchase so far is complete."""
     ends = prices.complete(features)
     return sorted({int(ends[k]) for k in np.searchsorted(ends, SIZES) if k < ends.size})
 
 
-def _beyond(
-    priced: Priced, X: NDArray[np.floating[Any]], features: NDArray[np.intp], regressed: int
-) -> list[Predictor]:
-    """Return checkpoints beyond the regression: plain sums, and for the rest what is expected."""
+def _beyond(priced: Priced, X: Values, features: NDArray[np.intp], regressed: int) -> list[Predictor]:
+    """Return predictors beyond the regression: plain sums, plus the mean of the unread rest."""
     sizes, size = [], max(regressed + 1, 3 * regressed // 2)
     while size < 0.75 * features.size:
         sizes.append(size)
@@ -148,23 +143,23 @@ def _with_the_rest(first: NDArray[np.intp], priced: Priced, order: str, seed: in
 
 
 def _plans_of_sums(
-    priced: Priced, X: NDArray[np.floating[Any]], boundary: Boundary, features: NDArray[np.intp]
+    priced: Priced, X: Values, boundary: Boundary, features: NDArray[np.intp]
 ) -> Callable[[float], Plan]:
     """Return plans by one of the paper's boundaries for several scores: plain sums, and a lead that they demand.
 
-    The variance of a lead is taken as twice the largest variance of a score freed of the scores' mean. What is expected
-    of the unread features is always added: without it one score may lead only because its features come first.
+    The variance of a lead is bounded by twice the largest variance of a centred score. The mean of the unread rest is
+    always added: without it a score may lead only because its features come first.
     """
     n, law, limit = features.size, boundary.law(0.0), boundary.limit(features.size)
     coef = priced.scores.coef[:, features]
     if law is None:
         predictors = plain_sums(coef, np.zeros_like(coef), [limit] if limit < n else [])
-        return lambda clearness: plan_of(priced.scores, features, predictors, np.zeros(len(predictors)))
+        return lambda z: plan_of(priced.scores, features, predictors, np.zeros(len(predictors)))
     stops = checkpoints(n)
-    dispersion = np.ones(n) if law.spread == REST_SQUARED_WEIGHTS else X.var(axis=0, dtype=np.float64)[features]
+    dispersion = np.ones(n) if law.grows_with == REST_SQUARED_WEIGHTS else X.var(axis=0, dtype=np.float64)[features]
     variance = np.cumsum((coef - coef.mean(axis=0)) ** 2 * dispersion, axis=1)
-    left = variance[:, -1:] - (0.0 if law.spread == TOTAL_VARIANCE else 1.0) * variance[:, stops - 1]
+    left = variance[:, -1:] - (0.0 if law.grows_with == TOTAL_VARIANCE else 1.0) * variance[:, stops - 1]
     cushion = law.slope * np.sqrt(law.shift + 2 * np.maximum(left, 0).max(axis=0)) - law.offset
     expected = coef * X.mean(axis=0, dtype=np.float64)[features]
     predictors = plain_sums(coef, expected, stops.tolist())
-    return lambda clearness: plan_of(priced.scores, features, predictors, np.maximum(clearness * cushion, 0))
+    return lambda z: plan_of(priced.scores, features, predictors, np.maximum(z * cushion, 0))

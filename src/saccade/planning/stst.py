@@ -115,13 +115,13 @@ def _demand(
     c = 0 if sign > 0 else 1
     if not moments.known[c]:
         return np.full(stops.size, np.inf)
-    dispersion = np.ones(coef.size) if law.spread == REST_SQUARED_WEIGHTS else moments.var[c]
+    dispersion = np.ones(coef.size) if law.grows_with == REST_SQUARED_WEIGHTS else moments.var[c]
     steps = np.stack([sign * coef * moments.mean[c], coef**2 * dispersion])
     if order.startswith("sampled"):  # every draw is expected to add its n-th part
         rest = steps.sum(axis=1, keepdims=True) * (1 - stops / coef.size)
     else:
         rest = steps.sum(axis=1, keepdims=True) - np.cumsum(steps[:, features], axis=1)[:, stops - 1]
-    spread = steps[1].sum() if law.spread == TOTAL_VARIANCE else np.maximum(rest[1], 0)
-    cushion = law.slope * np.sqrt(law.shift + spread) - law.offset
+    variance = steps[1].sum() if law.grows_with == TOTAL_VARIANCE else np.maximum(rest[1], 0)
+    cushion = law.slope * np.sqrt(law.shift + variance) - law.offset
     demand: Reals = law.theta - law.centred * rest[0] + cushion + (factors[c] - 1) * np.abs(cushion)
     return demand

@@ -176,7 +176,7 @@ def _thresholds(boundary: Boundary, n: int, theta: float, drift: float) -> Reals
     if law is None:
         raise ValueError(f"{boundary!r} promises no level. Simulate ConstantSTST or CurvedSTST.")
     rest = n - np.arange(1, n + 1)
-    spread = np.full(n, n) if law.spread == TOTAL_VARIANCE else rest
+    spread = np.full(n, n) if law.grows_with == TOTAL_VARIANCE else rest
     thresholds: Reals = theta - law.centred * drift * rest + law.slope * np.sqrt(law.shift + spread) - law.offset
     return thresholds
 
