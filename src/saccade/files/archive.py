@@ -82,7 +82,7 @@ class Archive:
 def write_archive(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write a file that appears whole or not at all."""
     text = json.dumps({DIGEST: BLANK, **header}, allow_nan=False)
-    content = to_bytes({name: np.ascontiguousarray(one) for name, one in arrays.items()}, {HEADER: text})
+    content = to_bytes({name: np.ascontiguousarray(array) for name, array in arrays.items()}, {HEADER: text})
     write_whole(Path(path), signed(content))
 
 
@@ -118,8 +118,8 @@ def read_archive(path: str | os.PathLike[str]) -> Archive:
 
 def _digest_in(start_of_file: bytes) -> slice | None:
     """Return where the digest stands."""
-    found = _WRITTEN_DIGEST.search(start_of_file)
-    return None if found is None else slice(*found.span(1))
+    match = _WRITTEN_DIGEST.search(start_of_file)
+    return None if match is None else slice(*match.span(1))
 
 
 def _digests(path: str | os.PathLike[str]) -> tuple[str | None, str | None]:

@@ -39,7 +39,7 @@ def attentive_parts(model: AttentiveClassifier) -> tuple[dict[str, Any], dict[st
         "spare": sorted(list(features) for features in population.spare),
     }
     arrays |= {f"plan.{name}": value for name, value in model.plan_._asdict().items() if name not in arrays}
-    arrays |= {f"regression.{one.name}": getattr(population.regression, one.name) for one in fields(Regression)}
+    arrays |= {f"regression.{field.name}": getattr(population.regression, field.name) for field in fields(Regression)}
     arrays |= {f"population.{name}": getattr(population, name) for name in ("mean", "variance", "low", "high")}
     arrays |= {"prices.purchase": model.prices_.purchase, "prices.price": model.prices_.price}
     return header, arrays
@@ -122,9 +122,9 @@ def _population(archive: Archive, n: int, scores: int) -> Population:
         name: archive.array(f"population.{name}", np.float64, (n,)) for name in ("mean", "variance", "low", "high")
     }
     spare = archive.field("spare", list)
-    if not all(isinstance(one, list) and all(type(j) is int and 0 <= j < n for j in one) for one in spare):
+    if not all(isinstance(absent, list) and all(type(j) is int and 0 <= j < n for j in absent) for absent in spare):
         raise ModelFileError("its field 'spare' names features that there are not")
-    return Population(regression, **by_feature, spare=frozenset(tuple(one) for one in spare))
+    return Population(regression, **by_feature, spare=frozenset(tuple(absent) for absent in spare))
 
 
 def _prices(archive: Archive, n: int) -> Prices:
@@ -137,7 +137,7 @@ def _prices(archive: Archive, n: int) -> Prices:
 
 def _certificate(archive: Archive, n_features: int) -> Certificate:
     stated = archive.field("certificate", dict)
-    kinds = {one.name: int if one.type in (int, "int") else float for one in fields(Certificate)}
+    kinds = {field.name: int if field.type in (int, "int") else float for field in fields(Certificate)}
     if set(stated) != set(kinds) or not all(
         isinstance(stated[name], int | kind) and not isinstance(stated[name], bool) for name, kind in kinds.items()
     ):

@@ -36,7 +36,7 @@ COUNTERS = (
 def learner_parts(model: AttentiveLearner) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return the header and the arrays of a fitted learner."""
     learners = model._learners
-    seeds = [one.settings.seed for one in learners]
+    seeds = [learner.settings.seed for learner in learners]
     now = model._build(model.n_features_in_, learners[0].state.weights.dtype, seeds)
     if any(new.settings != old.settings for new, old in zip(now, learners, strict=True)):
         raise ValueError("Parameters were changed after fit. Fit again, or set them back, before saving.")
@@ -49,9 +49,9 @@ def learner_parts(model: AttentiveLearner) -> tuple[dict[str, Any], dict[str, ND
         "alarmed": bool(model._alarmed),
         "dtype": learners[0].state.weights.dtype.name,
     }
-    arrays = {name: np.stack([getattr(one.state, name) for one in learners]) for name in KEPT}
+    arrays = {name: np.stack([getattr(learner.state, name) for learner in learners]) for name in KEPT}
     for entries, group in ((SCALARS, "scalars"), (COUNTERS, "counters")):
-        stacked = np.stack([getattr(one.state, group) for one in learners])
+        stacked = np.stack([getattr(learner.state, group) for learner in learners])
         arrays |= {entry: stacked[:, _place(entry)] for entry in entries}
     return header, arrays
 
@@ -80,13 +80,13 @@ def learner_from(archive: Archive, kind: type[AttentiveLearner]) -> AttentiveLea
     except (ValueError, ArithmeticError) as error:
         raise ModelFileError(f"its parameters are not those of {kind.__name__}: {error}") from error
     kept = {name: _kept(archive, name, getattr(fresh[0].state, name), count) for name in KEPT}
-    kept["scalars"] = _numbers(archive, SCALARS, [one.state.scalars for one in fresh])
-    kept["counters"] = _numbers(archive, COUNTERS, [one.state.counters for one in fresh])
+    kept["scalars"] = _numbers(archive, SCALARS, [learner.state.scalars for learner in fresh])
+    kept["counters"] = _numbers(archive, COUNTERS, [learner.state.counters for learner in fresh])
     if (kept["order"] >= n).any() or (kept["counters"] < 0).any() or (kept["counts"] < 0).any():
         raise ModelFileError("its order or its counters are impossible")
     learners = [
-        replace(one, state=one.state._replace(**{name: array[k].copy() for name, array in kept.items()}))
-        for k, one in enumerate(fresh)
+        replace(learner, state=learner.state._replace(**{name: array[k].copy() for name, array in kept.items()}))
+        for k, learner in enumerate(fresh)
     ]
     model._take(learners, classes)
     model.n_features_in_ = n

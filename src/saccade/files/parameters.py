@@ -25,14 +25,14 @@ def encode(name: str, value: Any) -> Any:
     if isinstance(value, Real):
         return float(value)
     if type(value) in BOUNDARIES.values():
-        parameters = {key: encode(f"{name}__{key}", one) for key, one in value.get_params(deep=False).items()}
+        parameters = {key: encode(f"{name}__{key}", entry) for key, entry in value.get_params(deep=False).items()}
         return {"boundary": type(value).__name__, "parameters": parameters}
     if hasattr(value, "to_dict"):  # a pandas Series
         value = value.to_dict()
     if isinstance(value, dict) and all(isinstance(key, str | Real | np.bool_ | None) for key in value):
-        return {"dict": [[encode(name, key), encode(name, one)] for key, one in value.items()]}
+        return {"dict": [[encode(name, key), encode(name, entry)] for key, entry in value.items()]}
     if isinstance(value, list | tuple | np.ndarray):
-        return {"list": [encode(name, one) for one in value]}
+        return {"list": [encode(name, entry) for entry in value]}
     raise TypeError(
         f"{name}={value!r} cannot be saved: only numbers, texts, lists, dicts and saccade's boundaries can. "
         f"Set it to one of these first, for example with set_params({name}=None)."
@@ -46,15 +46,15 @@ def decode(name: str, value: Any) -> Any:
             return value
         case {"boundary": str(kind), "parameters": dict(parameters)} if kind in BOUNDARIES:
             try:
-                return BOUNDARIES[kind](**{key: decode(name, one) for key, one in parameters.items()})
+                return BOUNDARIES[kind](**{key: decode(name, entry) for key, entry in parameters.items()})
             except TypeError as error:
                 raise ModelFileError(f"its {name} is not a {kind}: {error}") from error
         case {"dict": list(pairs)} if all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
             keys = [decode(name, key) for key, _ in pairs]
             if all(isinstance(key, str | int | float | bool | None) for key in keys):
-                return dict(zip(keys, (decode(name, one) for _, one in pairs), strict=True))
+                return dict(zip(keys, (decode(name, entry) for _, entry in pairs), strict=True))
         case {"list": list(values)}:
-            return [decode(name, one) for one in values]
+            return [decode(name, entry) for entry in values]
     raise ModelFileError(f"its {name} is {str(value)[:80]!r}, which is nothing that this version of saccade knows")
 
 
@@ -66,8 +66,8 @@ def encode_labels(classes: NDArray[Any]) -> dict[str, Any]:
     return {"dtype": classes.dtype.str, "labels": classes.tolist()}
 
 
-def decode_labels(found: Any) -> NDArray[Any]:
-    match found:
+def decode_labels(stored: Any) -> NDArray[Any]:
+    match stored:
         case {"dtype": str(dtype), "labels": list(labels)} if len(dtype) < 12 and len(labels) > 1:
             try:
                 kind = np.dtype(dtype)
@@ -81,7 +81,7 @@ def decode_labels(found: Any) -> NDArray[Any]:
                         return classes
             except (TypeError, ValueError, OverflowError) as error:
                 raise ModelFileError(f"its classes are no labels: {error}") from error
-    raise ModelFileError(f"its classes are {str(found)[:80]!r}")
+    raise ModelFileError(f"its classes are {str(stored)[:80]!r}")
 
 
 def _moderate(labels: list[Any]) -> bool:

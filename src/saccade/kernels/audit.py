@@ -2,7 +2,7 @@
 
 A cushion that trusts independence and the paper's level is too narrow for three reasons, and each is measured:
 
-- the features of an example are correlated, so that margins spread wider (the width of a class), and what was read
+- the features of an example are correlated, so that margins vary more (the width of a class), and what was read
   tells about what was not (the slope of the full margin on the partial one, and what it leaves unexplained);
 - a boundary that errs on a share delta of what it stops misses most of the important examples where these are rare
   (rarity);
@@ -56,7 +56,7 @@ def following(old, new, seen):
 
 
 @inlined
-def measure_spread(state, settings, c, inner):
+def measure_width(state, settings, c, inner):
     """Let the width of a class, and how its partial margins predict full ones, follow one more of its examples."""
     seen = state.counts[c, 0] - FEWEST_EXAMPLES
     if seen < 0 or settings.law.grows_with == REST_SQUARED_WEIGHTS:
@@ -111,7 +111,7 @@ def audit_example(state, settings, c, inner, chosen, live, important, stopped):
     """
     scalars, counters = state.scalars, state.counters
     counters[N_AUDITED] += chosen
-    measure_spread(state, settings, c, inner)
+    measure_width(state, settings, c, inner)
     if live:
         seen = state.counts[0, 0] + state.counts[1, 0]
         scalars[IMPORTANT_SHARE] = following(scalars[IMPORTANT_SHARE], important, seen)

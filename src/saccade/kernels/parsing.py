@@ -59,12 +59,12 @@ def number(buffer, start, stop):
         if place < stop and (buffer[place] == 45 or buffer[place] == 43):
             negative = buffer[place] == 45
             place += 1
-        exponent, found = 0, False
+        exponent, any_exponent = 0, False
         while place < stop and 48 <= buffer[place] <= 57:
             exponent = min(exponent * 10 + (buffer[place] - 48), 9999)
-            found = True
+            any_exponent = True
             place += 1
-        good = found
+        good = any_exponent
         scale += -exponent if negative else exponent
     value = float(mantissa)
     left = float(np.int64(mantissa - np.uint64(value))) if value < 1.8e19 else 0.0  # what a float64 could not hold
@@ -95,10 +95,10 @@ def is_blank(code):
 
 @kernel
 def count(buffer, code):
-    found = 0
+    times = 0
     for place in range(buffer.shape[0]):
-        found += buffer[place] == code
-    return found
+        times += buffer[place] == code
+    return times
 
 
 @kernel
@@ -130,10 +130,10 @@ def is_query(buffer, start):
 
 
 @kernel
-def parse_libsvm(buffer, labels, data, indices, indptr, found):
+def parse_libsvm(buffer, labels, data, indices, indptr, kinds):
     """Read lines of 'label index:value … # comment' as rows of a CSR matrix; indices stay as they are written.
 
-    What each line is goes to ``found``. Lines that are FINE or EXTREME make the rows; 'qid:' is passed over. Return the
+    What each line is goes to ``kinds``. Lines that are FINE or EXTREME make the rows; 'qid:' is passed over. Return the
     number of rows, and the smallest and the largest index.
     """
     row, line, place, size, stored = 0, 0, 0, buffer.shape[0], 0
@@ -184,6 +184,6 @@ def parse_libsvm(buffer, labels, data, indices, indptr, found):
             indptr[row] = stored
         else:
             stored = first_stored
-        found[line] = state
+        kinds[line] = state
         line += 1
     return row, smallest, largest

@@ -54,8 +54,8 @@ def sort_by_magnitude(values, scale, order, spare):
 
 
 @loop
-def weigh_by_spread(weights, var, values):
-    """Write down what a feature adds to the spread of the margin: its weight times its standard deviation."""
+def weigh_by_deviation(weights, var, values):
+    """Write down the standard deviation that a feature adds to the margin: |weight| times its own, up to the sign."""
     for j in range(weights.shape[0]):
         values[j] = weights[j] * math.sqrt(var[0, j] + var[1, j])
 
@@ -111,7 +111,7 @@ def reorder(state, settings):
     """Make the order anew for the weights as they are, and say when it is due again."""
     turn = state.counters[REORDERS]
     if settings.order == SORTED and settings.regress:
-        weigh_by_spread(state.weights, state.var, state.work_real)
+        weigh_by_deviation(state.weights, state.var, state.work_real)
         sort_by_magnitude(state.work_real, state.scalars[SCALE], state.order, state.work_whole)
     elif settings.order == SORTED:
         sort_by_magnitude(state.weights, state.scalars[SCALE], state.order, state.work_whole)

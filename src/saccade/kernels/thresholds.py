@@ -50,7 +50,7 @@ def set_expected(state, settings):
 
 
 @loop
-def spreads(weights, dispersion):
+def variances(weights, dispersion):
     """Return the variance of the unscaled margin in both classes, the features taken as independent."""
     kind = weights.dtype.type
     q0, q1 = kind(0), kind(0)
@@ -61,8 +61,8 @@ def spreads(weights, dispersion):
 
 
 @loop
-def spreads_of(features, weights, dispersion):
-    """Like spreads, of the given features alone."""
+def variances_of(features, weights, dispersion):
+    """Like variances, of the given features alone."""
     kind = weights.dtype.type
     q0, q1 = kind(0), kind(0)
     for k in range(features.shape[0]):
@@ -73,14 +73,14 @@ def spreads_of(features, weights, dispersion):
 
 
 @inlined
-def put_cushion(state, settings, c, k, spread):
-    """Store what a walk must exceed the threshold by, given the spread of the unscaled margin that is still unknown."""
+def put_cushion(state, settings, c, k, variance):
+    """Store what a walk must exceed the threshold by, given the variance of the unscaled margin's unread rest."""
     if settings.audit > 0 and state.counts[c, 0] < FEWEST_EXAMPLES:
         state.cushion[c, k] = np.inf
     else:
         law = settings.law
         scale = state.scalars[SCALE]
-        state.cushion[c, k] = law.slope * math.sqrt(law.shift + scale * scale * max(spread, 0.0)) - law.offset
+        state.cushion[c, k] = law.slope * math.sqrt(law.shift + scale * scale * max(variance, 0.0)) - law.offset
 
 
 @inlined
@@ -95,10 +95,10 @@ def put_regression(state, c, k):
 @kernel
 def set_cushions(state, settings, checkpoints):
     """Recompute all cushions for the weights and moments as they are now."""
-    spread = settings.law.grows_with
+    grows_with = settings.law.grows_with
     n = state.weights.shape[0]
     dispersion = dispersion_of(state, settings)
-    q0, q1 = spreads(state.weights, dispersion)
+    q0, q1 = variances(state.weights, dispersion)
     done = 0
     for k in range(checkpoints.shape[0]):
         if settings.regress:
@@ -106,11 +106,11 @@ def set_cushions(state, settings, checkpoints):
             put_cushion(state, settings, 1, k, q1 * put_regression(state, 1, k))
             continue
         share = 1.0
-        if spread != TOTAL_VARIANCE:
+        if grows_with != TOTAL_VARIANCE:
             if settings.order >= SAMPLED:  # every draw is expected to add its n-th part
                 share = 1.0 - checkpoints[k] / n
             else:
-                a0, a1 = spreads_of(state.order[done : checkpoints[k]], state.weights, dispersion)
+                a0, a1 = variances_of(state.order[done : checkpoints[k]], state.weights, dispersion)
                 q0, q1 = q0 - a0, q1 - a1
                 done = checkpoints[k]
         put_cushion(state, settings, 0, k, share * q0)

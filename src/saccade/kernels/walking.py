@@ -4,8 +4,7 @@ from saccade.kernels.compiling import exact, inlined, kernel
 from saccade.kernels.state import EXPECTED_0, FACTOR_0, INTERCEPT, SCALE
 from saccade.kernels.thresholds import centre
 
-# After this checkpoint a walk is given up, and its row read in full, where the margin is as clearly too small as it
-# would have to be large to stop.
+# Futility stop: after this checkpoint a row whose margin lies below theta - cushion is read in full.
 FUTILE = 4
 
 

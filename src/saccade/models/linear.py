@@ -105,15 +105,15 @@ def _scaling(scaler: Any) -> tuple[Reals, Reals]:
     """Return what a feature is multiplied with, and what is then added."""
     check_is_fitted(scaler)
     n = scaler.n_features_in_
-    one, zero = np.ones(n), np.zeros(n)
+    ones, zeros = np.ones(n), np.zeros(n)
     if type(scaler) is StandardScaler:
-        factor = 1 / scaler.scale_ if scaler.with_std else one
-        return factor, -factor * scaler.mean_ if scaler.with_mean else zero
+        factor = 1 / scaler.scale_ if scaler.with_std else ones
+        return factor, -factor * scaler.mean_ if scaler.with_mean else zeros
     if type(scaler) is RobustScaler:
-        factor = 1 / scaler.scale_ if scaler.with_scaling else one
-        return factor, -factor * scaler.center_ if scaler.with_centering else zero
+        factor = 1 / scaler.scale_ if scaler.with_scaling else ones
+        return factor, -factor * scaler.center_ if scaler.with_centering else zeros
     if type(scaler) is MaxAbsScaler:
-        return 1 / scaler.scale_, zero
+        return 1 / scaler.scale_, zeros
     if type(scaler) is MinMaxScaler and not scaler.clip:
         return scaler.scale_, scaler.min_
     raise TypeError(f"{scaler!r} does not scale each feature by itself. Accepted are {ACCEPTED}.")

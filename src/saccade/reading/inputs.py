@@ -83,9 +83,9 @@ def encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.integer]]:
         return np.array([low, high], dtype=y.dtype), (y == high).view(np.int8)
     if high - low < 65536 and high < 2**63:
         shifted = y.astype(np.int64) - low if low else y
-        found = np.bincount(shifted) > 0
-        present = np.flatnonzero(found)
-        return (present + low).astype(y.dtype), (np.cumsum(found) - 1)[shifted]
+        occurs = np.bincount(shifted) > 0
+        present = np.flatnonzero(occurs)
+        return (present + low).astype(y.dtype), (np.cumsum(occurs) - 1)[shifted]
     check_classification_targets(y)
     return np.unique(y, return_inverse=True)
 
