@@ -15,7 +15,6 @@ from conftest import TINY
 
 from saccade import __version__
 from saccade.cli.main import run
-from saccade.study.experiments import reproduction
 from saccade.study.report import records
 
 COMMAND = [sys.executable, "-c", "from saccade.cli import main; main()"]
@@ -42,9 +41,9 @@ def test_help_imports_nothing_heavy():
 
 
 @pytest.fixture
-def at_once(monkeypatch, found):
+def at_once(monkeypatch, reproduction):
     """Let the experiments have been run before."""
-    monkeypatch.setattr(reproduction, "run_all", lambda *arguments, **named: found)
+    monkeypatch.setattr("saccade.study.experiments.reproduction.run_all", lambda *arguments, **named: reproduction)
 
 
 def test_reproduce_writes_the_page_and_prints_what_holds(at_once, tmp_path, capsys):
@@ -57,12 +56,12 @@ def test_reproduce_writes_the_page_and_prints_what_holds(at_once, tmp_path, caps
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
 
 
-def test_the_options_reach_the_experiments_and_json_is_all_that_is_printed(monkeypatch, tmp_path, capsys, found):
-    monkeypatch.setattr(reproduction, "QUICK", replace(TINY, permutations=7))
+def test_the_options_reach_the_experiments_and_json_is_all_that_is_printed(monkeypatch, tmp_path, capsys, reproduction):
+    monkeypatch.setattr("saccade.study.experiments.reproduction.QUICK", replace(TINY, permutations=7))
     out = tmp_path / "page.html"
     options = ["--quick", "--seed", "1", "--permutations", "1", "--jobs", "2", "--json", "--out", str(out)]
     assert run(["reproduce", *options]) == 0
-    assert json.loads(capsys.readouterr().out) == json.loads(records.as_json(found))
+    assert json.loads(capsys.readouterr().out) == json.loads(records.as_json(reproduction))
 
 
 @pytest.mark.parametrize(

@@ -18,29 +18,29 @@ from saccade.study.experiments.summaries import Summary, pick, summarise
 from saccade.study.report import records, text
 
 
-def test_the_number_of_jobs_changes_nothing(found):
+def test_the_number_of_jobs_changes_nothing(reproduction):
     calls = []
     again = run_all(seed=1, size=TINY, jobs=1, progress=lambda: calls.append(1))
-    assert records.as_json(again) == records.as_json(found)
+    assert records.as_json(again) == records.as_json(reproduction)
     assert len(calls) == sum(map(len, tasks(1, TINY).values()))
 
 
-def test_every_algorithm_is_run_in_every_order_it_can_be_run_in(found):
+def test_every_algorithm_is_run_in_every_order_it_can_be_run_in(reproduction):
     for mode, sampled in [("paper", "sampled-printed"), ("honest", "sampled")]:
         expected = {("attentive", order) for order in ("sorted", sampled, "permuted")}
         expected |= {("budgeted", order) for order in (sampled, "permuted")} | {("full", "")}
         if mode == "paper":
             expected.add(("full, Pegasos's rule", ""))
         for pair in PAPER_PAIRS:
-            runs = pick(found.runs, mode=mode, pair=pair)
+            runs = pick(reproduction.runs, mode=mode, pair=pair)
             assert {(run.algorithm, run.order) for run in runs} == expected
             assert len(runs) == TINY.permutations * len(expected)
 
 
-def test_a_budget_is_what_the_attentive_learner_read(found):
-    for run in pick(found.runs, algorithm="budgeted"):
+def test_a_budget_is_what_the_attentive_learner_read(reproduction):
+    for run in pick(reproduction.runs, algorithm="budgeted"):
         [attentive] = pick(
-            found.runs,
+            reproduction.runs,
             mode=run.mode,
             pair=run.pair,
             order=run.order,
@@ -50,17 +50,17 @@ def test_a_budget_is_what_the_attentive_learner_read(found):
         assert run.features_learned == round(attentive.features_learned)
 
 
-def test_a_full_reader_reads_all_and_its_stopped_prediction_is_the_full_one(found):
-    for run in found.runs:
+def test_a_full_reader_reads_all_and_its_stopped_prediction_is_the_full_one(reproduction):
+    for run in reproduction.runs:
         if run.algorithm.startswith("full"):
             assert run.features_learned == run.score.features_predicted == 784
             assert run.score.error_full == run.score.error_stopped
 
 
-def test_a_run_is_what_a_user_gets_from_the_same_learner(found):
+def test_a_run_is_what_a_user_gets_from_the_same_learner(reproduction):
     digits = load_pair((2, 3))
     model = Pegasos(boundary=ConstantSTST(0.1), random_state=derived_seed(1, 0), **PAPER).fit(digits.X, digits.y)
-    [run] = pick(found.runs, mode="paper", pair=(2, 3), algorithm="attentive", order="sorted", permutation=0)
+    [run] = pick(reproduction.runs, mode="paper", pair=(2, 3), algorithm="attentive", order="sorted", permutation=0)
     assert run.features_filtered == model.training_.features_per_filtered
     assert run.score.error_stopped == 100 * np.mean(model.predict(digits.X_test) != digits.y_test)
     assert run.score == score(model, digits)
@@ -124,10 +124,10 @@ def test_the_exponent_of_a_power_law_is_found():
     assert walks.exponent(stops) == pytest.approx(0.7)
 
 
-def with_runs(found, where, **changed):
+def with_runs(reproduction, where, **changed):
     """Return the records with those runs that match changed."""
-    chosen = pick(found.runs, **where)
-    return replace(found, runs=[replace(run, **changed) if run in chosen else run for run in found.runs])
+    chosen = pick(reproduction.runs, **where)
+    return replace(reproduction, runs=[replace(run, **changed) if run in chosen else run for run in reproduction.runs])
 
 
 @pytest.mark.parametrize(
@@ -143,69 +143,69 @@ def with_runs(found, where, **changed):
         (50.0, 60.0, claims.FAILS, "in no order"),
     ],
 )
-def test_the_verdict_on_features_follows_the_figures(found, filtered, each, verdict, condition):
+def test_the_verdict_on_features_follows_the_figures(reproduction, filtered, each, verdict, condition):
     where = {"mode": "paper", "pair": (2, 3), "algorithm": "attentive"}
-    claim = claims.claims(with_runs(found, where, features_filtered=filtered, features_learned=each))[0]
+    claim = claims.claims(with_runs(reproduction, where, features_filtered=filtered, features_learned=each))[0]
     assert (claim.verdict, claim.condition) == (verdict, condition)
 
 
-def test_a_claim_that_holds_has_no_condition_and_every_other_has_one(found):
-    for claim in claims.claims(found):
+def test_a_claim_that_holds_has_no_condition_and_every_other_has_one(reproduction):
+    for claim in claims.claims(reproduction):
         assert (claim.verdict == claims.HOLDS) == (claim.condition == "")
 
 
-def test_one_permutation_alone_is_never_beyond_chance(found):
-    said = {claim.says: claim for claim in claims.claims(found)}
+def test_one_permutation_alone_is_never_beyond_chance(reproduction):
+    said = {claim.says: claim for claim in claims.claims(reproduction)}
     assert said["Prediction that stops early has a lower error than the full computation"].verdict == claims.FAILS
     assert "±" not in " ".join(claim.measured for claim in said.values())
-    assert "in 0 of 48 settings and worse in 0" in " ".join(findings.open_question(found))
+    assert "in 0 of 48 settings and worse in 0" in " ".join(findings.open_question(reproduction))
 
 
-def test_a_level_that_is_broken_on_independent_walks_does_not_hold(found):
-    broken = [replace(record, missed_low=0.9) for record in found.walks]
-    by_text = {claim.says: claim for claim in claims.claims(replace(found, walks=broken))}
+def test_a_level_that_is_broken_on_independent_walks_does_not_hold(reproduction):
+    broken = [replace(record, missed_low=0.9) for record in reproduction.walks]
+    by_text = {claim.says: claim for claim in claims.claims(replace(reproduction, walks=broken))}
     assert by_text["The constant boundary makes about δ decision mistakes"].verdict == claims.FAILS
 
 
-def test_the_open_question_names_where_stopping_was_better(found):
+def test_the_open_question_names_where_stopping_was_better(reproduction):
     winner = ("pegasos", True, 0.02, 1)
     trials = []
-    for permutation, trial in product(range(3), found.trials):
+    for permutation, trial in product(range(3), reproduction.trials):
         better = trial.pair == (2, 9) and (trial.rule, trial.average, trial.audit, trial.passes) == winner
         gain = (1 if better else -1) + 0.01 * permutation
         score = replace(trial.score, error_full=5.0, error_stopped=5.0 - gain)
         trials.append(replace(trial, permutation=permutation, score=score, error_recentred=4.5))
-    said = " ".join(findings.open_question(replace(found, trials=trials)))
+    said = " ".join(findings.open_question(replace(reproduction, trials=trials)))
     assert "in 1 of 48 settings and worse in 47" in said
     assert "0 learned with Algorithm 1's update and 1 with Pegasos's own; they are on 2 vs 9" in said
     assert "It does in 0 of these 1 settings; in the others stopping stays better by up to 0.51 points" in said
     assert "changes the error by -1.01 points (2 vs 9, one pass) at the best and +0.99" in said
 
 
-def test_what_the_paper_and_the_design_say_shows_in_the_records(found):
+def test_what_the_paper_and_the_design_say_shows_in_the_records(reproduction):
     """Not figures, which a small run cannot give, but directions that no seed turns round."""
     for pair in PAPER_PAIRS:
         features = [
-            summarise(found.runs, lambda run: run.features_filtered, mode="paper", pair=pair, order=order).mean
+            summarise(reproduction.runs, lambda run: run.features_filtered, mode="paper", pair=pair, order=order).mean
             for order in ("sorted", "permuted")
         ]
         assert features[0] < features[1]
     wrong, right = (
-        summarise(found.levels, lambda level: level.missed, order="sampled", squared=squared)
+        summarise(reproduction.levels, lambda level: level.missed, order="sampled", squared=squared)
         for squared in (False, True)
     )
     assert wrong.mean >= right.mean
-    assert summarise(found.algorithms, lambda record: record.sampled_bias).mean > 1.5
-    assert summarise(found.algorithms, lambda record: record.error_algorithm1).mean > 2 * (
-        summarise(found.algorithms, lambda record: record.error_pegasos).mean
+    assert summarise(reproduction.algorithms, lambda record: record.sampled_bias).mean > 1.5
+    assert summarise(reproduction.algorithms, lambda record: record.error_algorithm1).mean > 2 * (
+        summarise(reproduction.algorithms, lambda record: record.error_pegasos).mean
     )
 
 
-def test_records_survive_json(found):
-    content = json.loads(records.as_json(found))
+def test_records_survive_json(reproduction):
+    content = json.loads(records.as_json(reproduction))
     assert content["seed"] == 1
     for name in ("walks", "stops", "runs", "curves", "pairs", "trials", "levels", "algorithms"):
-        kept = getattr(found, name)
+        kept = getattr(reproduction, name)
         assert len(content[name]) == len(kept)
         for field in fields(kept[0]):
             value = getattr(kept[0], field.name)
@@ -215,9 +215,9 @@ def test_records_survive_json(found):
     assert len(content["errata"]) == 9
 
 
-def test_the_text_has_every_claim_and_every_run(found):
-    shown = text.render(found)
-    for claim in claims.claims(found):
+def test_the_text_has_every_claim_and_every_run(reproduction):
+    shown = text.render(reproduction)
+    for claim in claims.claims(reproduction):
         assert f"{claim.says}: {claim.verdict.upper()}" in shown
     assert shown.count("budgeted") >= 12
     assert max(map(len, shown.splitlines())) <= 120

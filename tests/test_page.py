@@ -12,16 +12,16 @@ BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "
 
 
 @pytest.fixture(scope="session")
-def html(found):
-    return page.render(found)
+def html(reproduction):
+    return page.render(reproduction)
 
 
-def test_every_claim_and_erratum_is_on_the_page(found, html):
+def test_every_claim_and_erratum_is_on_the_page(reproduction, html):
     from markupsafe import escape
 
-    for claim in claims.claims(found):
+    for claim in claims.claims(reproduction):
         assert str(escape(claim.measured)) in html
-    for erratum in findings.errata(found):
+    for erratum in findings.errata(reproduction):
         assert str(escape(erratum.figure)) in html
 
 
@@ -40,8 +40,8 @@ def test_the_page_refers_to_nothing_outside_itself(html):
     assert "<script" not in html
 
 
-def test_the_same_records_give_the_same_bytes(found, html):
-    assert page.render(found) == html
+def test_the_same_records_give_the_same_bytes(reproduction, html):
+    assert page.render(reproduction) == html
 
 
 def test_names_inside_the_plots_are_used_once(html):

@@ -31,8 +31,8 @@ def test_crossings_are_counted_as_a_plain_loop_counts_them(n, persistence, seed)
     expected = 0
     for row, end in zip(draws, ends, strict=True):
         walk = np.cumsum(steps_of(row, persistence))
-        bent = walk + pull * (end - walk[-1])
-        expected += bool(np.any(bent[:-1] >= thresholds[:-1]))
+        bridge = walk + pull * (end - walk[-1])
+        expected += bool(np.any(bridge[:-1] >= thresholds[:-1]))
     assert count_crossings(draws, persistence, np.empty(n), pull, ends, thresholds) == expected
 
 
@@ -49,8 +49,8 @@ def test_walks_stop_where_a_plain_loop_stops_them_however_they_are_cut(n, stride
     stopped_after = np.full(20, n + 1)
     walking, total, noise = np.arange(20), np.zeros(20), np.zeros(20)
     for first in range(0, n, stride):
-        some = draws[walking, first : first + stride]
-        left = go_on(some, persistence, drift, first, walking, total, noise, thresholds, stopped_after)
+        block = draws[walking, first : first + stride]
+        left = go_on(block, persistence, drift, first, walking, total, noise, thresholds, stopped_after)
         walking = walking[:left]
     np.testing.assert_array_equal(stopped_after, expected)
 
@@ -61,7 +61,7 @@ def test_walks_stop_where_a_plain_loop_stops_them_however_they_are_cut(n, stride
 )
 def test_drawing_important_walks_gives_what_rejecting_the_others_gives(boundary, theta, persistence):
     n, walks, drift = 48, 40_000, 0.05
-    found = simulate.decision_error(
+    error = simulate.decision_error(
         boundary, n, theta=theta, drift=drift, persistence=persistence, walks=walks, random_state=0
     )
     draws = np.random.default_rng(1).normal(size=(walks, n))
@@ -74,17 +74,17 @@ def test_drawing_important_walks_gives_what_rejecting_the_others_gives(boundary,
     important = paths[:, -1] < theta
     stopped = np.any(paths[important, :-1] >= thresholds[:-1], axis=1)
     rate = stopped.mean()
-    assert abs(found.rate - rate) < 5 * np.sqrt(rate * (1 - rate) * (1 / walks + 1 / important.sum()))
-    assert abs(found.important - important.mean()) < 5 * np.sqrt(found.important * (1 - found.important) / walks)
+    assert abs(error.rate - rate) < 5 * np.sqrt(rate * (1 - rate) * (1 / walks + 1 / important.sum()))
+    assert abs(error.important - important.mean()) < 5 * np.sqrt(error.important * (1 - error.important) / walks)
 
 
 @pytest.mark.parametrize("delta", [0.01, 0.1, 0.3])
 @pytest.mark.parametrize("n", [16, 256, 2048])
 def test_the_constant_boundary_keeps_its_level_on_independent_walks(n, delta):
     walks = 4000
-    found = simulate.decision_error(ConstantSTST(delta), n, walks=walks, random_state=n)
-    assert found.stopped <= binom.ppf(0.9999, walks, delta)
-    assert found.interval[0] <= found.rate <= found.interval[1]
+    error = simulate.decision_error(ConstantSTST(delta), n, walks=walks, random_state=n)
+    assert error.stopped <= binom.ppf(0.9999, walks, delta)
+    assert error.interval[0] <= error.rate <= error.interval[1]
 
 
 @pytest.mark.parametrize("tail", ["gaussian", "hoeffding", "cantelli"])
@@ -97,8 +97,8 @@ def test_the_curved_boundary_bounds_the_share_of_wrong_stops(tail):
 
 
 def test_correlated_steps_break_the_level():
-    found = simulate.decision_error(ConstantSTST(0.1), 256, persistence=0.8, walks=4000, random_state=0)
-    assert found.interval[0] > 0.2
+    error = simulate.decision_error(ConstantSTST(0.1), 256, persistence=0.8, walks=4000, random_state=0)
+    assert error.interval[0] > 0.2
 
 
 def test_the_stopping_time_grows_with_the_root_of_the_length():
@@ -108,9 +108,9 @@ def test_the_stopping_time_grows_with_the_root_of_the_length():
 
 @pytest.mark.parametrize("run", [simulate.decision_error, simulate.stopping_time])
 def test_the_number_of_threads_changes_nothing(run):
-    found = [run(ConstantSTST(0.1), 3000, walks=1500, random_state=3, n_jobs=jobs) for jobs in (None, 3)]
-    assert found[0] == found[1]
-    assert run(ConstantSTST(0.1), 3000, walks=1500, random_state=4) != found[0]
+    results = [run(ConstantSTST(0.1), 3000, walks=1500, random_state=3, n_jobs=jobs) for jobs in (None, 3)]
+    assert results[0] == results[1]
+    assert run(ConstantSTST(0.1), 3000, walks=1500, random_state=4) != results[0]
 
 
 @pytest.mark.parametrize("run", [simulate.decision_error, simulate.stopping_time])

@@ -41,7 +41,7 @@ def reproduce(out: Path, quick: bool, seed: int, permutations: int | None, jobs:
     length = sum(map(len, tasks(seed, size).values()))
     silent = not sys.stderr.isatty()
     with click.progressbar(length=length, label="Experiments", file=sys.stderr, hidden=silent) as bar:
-        found = run_all(seed, size, jobs or os.cpu_count() or 1, progress=partial(bar.update, 1))
-    write_whole(target, page.render(found).encode())
-    print(records.as_json(found) if as_json else text.render(found))
+        reproduction = run_all(seed, size, jobs or os.cpu_count() or 1, progress=partial(bar.update, 1))
+    write_whole(target, page.render(reproduction).encode())
+    print(records.as_json(reproduction) if as_json else text.render(reproduction))
     print(f"The page: {out}", file=sys.stderr)

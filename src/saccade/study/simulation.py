@@ -1,7 +1,7 @@
-"""The paper's simulation: Gaussian walks against a boundary, how often it errs and how soon it stops.
+"""The paper's simulation: decision error and stopping time of a boundary on Gaussian random walks.
 
 A walk has n steps X_i ~ N(drift, 1) and stands for one example whose n features all have weight 1. Steps may be
-correlated with their neighbours, which no boundary of the paper allows for.
+autocorrelated, AR(1), against the assumption of every boundary of the paper.
 """
 
 import math
@@ -24,9 +24,9 @@ __all__ = ["DecisionError", "StoppingTime", "decision_error", "stopping_time"]
 
 Reals = NDArray[np.float64]
 
-# How many draws a block holds: 4 MB, whatever the number and the length of the walks.
+# Draws per block: 4 MB, whatever the number and the length of the walks.
 BLOCK = 2**20
-# How many steps the walks that still go on are taken further at a time.
+# Steps drawn at a time for the walks not yet stopped.
 STRIDE = 1024
 
 
@@ -36,7 +36,7 @@ class DecisionError:
 
     walks: int
     stopped: int
-    important: float  # the probability that a walk is important, exactly
+    important: float  # the exact probability that a walk is important
 
     @property
     def rate(self) -> float:
@@ -44,14 +44,14 @@ class DecisionError:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % confidence interval of Clopper and Pearson."""
+        """The Clopper-Pearson 95 % confidence interval."""
         low, high = binomtest(self.stopped, self.walks).proportion_ci(0.95, method="exact")
         return float(low), float(high)
 
 
 @dataclass(frozen=True)
 class StoppingTime:
-    """After how many steps walks were stopped; one that was never stopped counts with all its steps."""
+    """Steps until walks were stopped; a walk that was never stopped counts with all its steps."""
 
     walks: int
     stopped: int
@@ -72,13 +72,13 @@ def decision_error(
 ) -> DecisionError:
     """Simulate walks that end below theta and count those that the boundary stops before their end.
 
-    The end is drawn first, from its law below theta, and then the walk towards it, so that every walk counts however
-    rare important ones are.
+    The end is drawn first, from its distribution truncated at theta, then the Gaussian bridge to it, so that every walk
+    counts however rare important walks are.
 
     Parameters
     ----------
     boundary : ConstantSTST or CurvedSTST
-        Told the true drift and variance of the steps, and that they are independent.
+        Gets the true drift and variance of the steps, and assumes their independence.
     n : int
         The number of steps.
     theta : float
@@ -86,7 +86,7 @@ def decision_error(
     drift : float
         The mean of a step; its variance is 1.
     persistence : float
-        The correlation of neighbouring steps; steps k apart have its k-th power.
+        The lag-1 autocorrelation of the steps; at lag k it is the k-th power.
     walks : int
     random_state : int, RandomState or None
     n_jobs : int or None
@@ -103,19 +103,19 @@ def decision_error(
     _check(n, theta, drift, persistence, walks)
     thresholds = _thresholds(boundary, n, theta, drift)
     pull, variance = _pull(n, persistence)
-    spread = math.sqrt(variance)
-    below = float(log_ndtr((theta - n * drift) / spread))
+    end_sd = math.sqrt(variance)
+    log_important = float(log_ndtr((theta - n * drift) / end_sd))
 
     def block(seed: np.random.SeedSequence, rows: int) -> int:
         rng = np.random.default_rng(seed)
-        ends = spread * ndtri_exp(below + np.log1p(-rng.random(rows)))  # of the walk without its drift
+        ends = end_sd * ndtri_exp(log_important + np.log1p(-rng.random(rows)))  # of the walk without its drift
         draws = rng.standard_normal((rows, n), dtype=np.float32)
         return int(count_crossings(draws, persistence, np.empty(n), pull, ends, thresholds - drift * steps))
 
     steps = np.arange(1, n + 1)
     blocks = _blocks(random_state, walks, max(1, BLOCK // n))
     stopped = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(block)(seed, rows) for seed, rows in blocks)
-    return DecisionError(walks, sum(stopped), math.exp(below))
+    return DecisionError(walks, sum(stopped), math.exp(log_important))
 
 
 def stopping_time(
@@ -171,18 +171,18 @@ def _check(n: int, theta: float, drift: float, persistence: float, walks: int) -
 
 
 def _thresholds(boundary: Boundary, n: int, theta: float, drift: float) -> Reals:
-    """Return what a walk must reach after each step to be stopped there."""
+    """Return the upper threshold after each step."""
     law = boundary.law(theta)
     if law is None:
         raise ValueError(f"{boundary!r} promises no level. Simulate ConstantSTST or CurvedSTST.")
     rest = n - np.arange(1, n + 1)
-    spread = np.full(n, n) if law.grows_with == TOTAL_VARIANCE else rest
-    thresholds: Reals = theta - law.centred * drift * rest + law.slope * np.sqrt(law.shift + spread) - law.offset
+    variance = np.full(n, n) if law.grows_with == TOTAL_VARIANCE else rest
+    thresholds: Reals = theta - law.centred * drift * rest + law.slope * np.sqrt(law.shift + variance) - law.offset
     return thresholds
 
 
 def _pull(n: int, persistence: float) -> tuple[Reals, float]:
-    """Return cov(S_i, S_n) / var(S_n) for each step i, and var(S_n)."""
+    """Return the bridge's coefficients cov(S_i, S_n) / var(S_n) for each step i, and var(S_n)."""
     steps = np.arange(1, n + 1)
     # cov(X_i, S_n) is the sum of persistence^|i - j| over j: two geometric series that share the term j = i.
     towards_start = (1 - persistence**steps) / (1 - persistence)
@@ -192,7 +192,7 @@ def _pull(n: int, persistence: float) -> tuple[Reals, float]:
 
 
 def _blocks(random_state: Any, walks: int, size: int) -> Iterator[tuple[np.random.SeedSequence, int]]:
-    """Yield a seed and a number of walks for each block, the same ones whatever the number of threads."""
+    """Yield a seed and a number of walks for each block, the same whatever the number of threads."""
     root = np.random.SeedSequence(check_random_state(random_state).randint(2**31 - 1))
     for start in range(0, walks, size):
         yield root.spawn(1)[0], min(size, walks - start)

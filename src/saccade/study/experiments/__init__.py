@@ -1,1 +1,1 @@
-"""The paper's experiments, as functions that return plain records. What is drawn of them is the report's business."""
+"""The paper's experiments, as functions that return plain records; the report draws them."""

@@ -26,8 +26,8 @@ def learn_pair(pair: Pair, permutations: int, seed: int) -> list[PairRecord]:
     records = []
     for permutation in range(permutations):
         model = Pegasos(random_state=derived_seed(seed, permutation), **HONEST).fit(digits.X, digits.y)
-        record = model.training_
+        training = model.training_
         records.append(
-            PairRecord(pair, permutation, record.features_per_example, record.decision_error, score(model, digits))
+            PairRecord(pair, permutation, training.features_per_example, training.decision_error, score(model, digits))
         )
     return records

@@ -1,4 +1,4 @@
-"""Which pixels were read of which digit, and how the margin walked towards the boundary."""
+"""Pixels read of single test images, and the partial margin after each of them."""
 
 from dataclasses import dataclass
 
@@ -13,13 +13,13 @@ GALLERY = 10
 
 @dataclass(frozen=True)
 class DigitRead:
-    """One test image as it was read."""
+    """A test image, the pixels read of it and its partial margins."""
 
     digit: int
     said: int
     pixels: tuple[int, ...]  # 784 shades from 0 to 255, row by row
     order: tuple[int, ...]  # the pixels that were read, in their order
-    walk: tuple[float, ...]  # the margin after each of them
+    walk: tuple[float, ...]  # the partial margin after each of them
     stopped: bool
 
 
@@ -30,7 +30,7 @@ class Attention:
     pair: Pair
     checkpoints: tuple[int, ...]
     lower: tuple[float, ...]  # at or below it the first digit is said
-    upper: tuple[float, ...]  # at or above it the second one
+    upper: tuple[float, ...]  # at or above it the second
     easy: DigitRead
     hard: DigitRead
     fewest: tuple[DigitRead, ...]
@@ -38,7 +38,7 @@ class Attention:
 
 
 def watch(pair: Pair, seed: int) -> Attention:
-    """Learn with the defaults in five passes and look at how the test images are read."""
+    """Learn with the defaults in five passes and record how test images are read."""
     digits = load_pair(pair)
     model = Pegasos(random_state=derived_seed(seed), **HONEST).fit(digits.X, digits.y)
     reading, plan = model.read(digits.X_test), model._plans[0]
@@ -56,18 +56,18 @@ def watch(pair: Pair, seed: int) -> Attention:
         )
 
     by_effort = np.argsort(reading.n_read, kind="stable")
-    second = by_effort[reading.stopped[by_effort] & (reading.label == digits.y_test)[by_effort]]
-    second = second[digits.y_test[second] == model.classes_[1]]  # both of one class, so that the walks compare
-    fiftieth = len(second) // 50
+    decided = by_effort[reading.stopped[by_effort] & (reading.label == digits.y_test)[by_effort]]
+    decided = decided[digits.y_test[decided] == model.classes_[1]]  # both of the same class, so that the walks compare
+    offset = len(decided) // 50
     # Images read to the end come last, the least clear of them at the very end.
-    unclear = np.lexsort((-np.abs(reading.margin), reading.n_read))
+    by_difficulty = np.lexsort((-np.abs(reading.margin), reading.n_read))
     return Attention(
         pair=pair,
         checkpoints=tuple(plan.checkpoints.tolist()),
         lower=tuple(plan.lower[0].tolist()),
         upper=tuple(plan.upper[0].tolist()),
-        easy=as_read(second[fiftieth]),
-        hard=as_read(second[-fiftieth - 1]),
-        fewest=tuple(as_read(row) for row in unclear[:GALLERY]),
-        most=tuple(as_read(row) for row in unclear[::-1][:GALLERY]),
+        easy=as_read(decided[offset]),
+        hard=as_read(decided[-offset - 1]),
+        fewest=tuple(as_read(row) for row in by_difficulty[:GALLERY]),
+        most=tuple(as_read(row) for row in by_difficulty[::-1][:GALLERY]),
     )

@@ -1,4 +1,4 @@
-"""What the paper says beside what was measured; each verdict follows from the figures by the rule given with it."""
+"""The paper's claims beside what was measured; each verdict follows from the figures by the rule given with it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -35,30 +35,30 @@ def versus(pair: Pair) -> str:
     return f"{pair[0]} vs {pair[1]}"
 
 
-def claims(found: Reproduction) -> list[Claim]:
+def claims(reproduction: Reproduction) -> list[Claim]:
     return [
-        _features(found, (2, 3), 49, "2 vs 3: 49 features on average"),
-        _features(found, (3, 0), 72, "'3 vs 10': 72 features on average (run as 3 vs 0)"),
-        _features(found, (2, 9), 72, "'3 vs 10': 72 features on average (run as 2 vs 9)"),
-        _times_fewer(found),
-        _generalisation(found),
-        _better_stopped(found),
-        _half_of_budgeted(found),
-        _root_n(found),
-        _delta_mistakes(found),
+        _features(reproduction, (2, 3), 49, "2 vs 3: 49 features on average"),
+        _features(reproduction, (3, 0), 72, "'3 vs 10': 72 features on average (run as 3 vs 0)"),
+        _features(reproduction, (2, 9), 72, "'3 vs 10': 72 features on average (run as 2 vs 9)"),
+        _times_fewer(reproduction),
+        _generalisation(reproduction),
+        _better_stopped(reproduction),
+        _half_of_budgeted(reproduction),
+        _root_n(reproduction),
+        _delta_mistakes(reproduction),
     ]
 
 
-def _features(found: Reproduction, pair: Pair, said: int, says: str) -> Claim:
+def _features(reproduction: Reproduction, pair: Pair, claimed: int, says: str) -> Claim:
     def means(value: Callable[[Run], float]) -> dict[str, float]:
         return {
-            name: summarise(of_paper(found, pair, "attentive", order), value).mean
+            name: summarise(of_paper(reproduction, pair, "attentive", order), value).mean
             for order, name in ORDER_NAMES.items()
             if order != "sampled"
         }
 
     filtered, each = means(lambda run: run.features_filtered), means(lambda run: run.features_learned)
-    few, few_filtered = ([name for name, mean in of.items() if mean <= said] for of in (each, filtered))
+    few, few_filtered = ([name for name, mean in by_order.items() if mean <= claimed] for by_order in (each, filtered))
     verdict, condition = FAILS, "in no order"
     if len(few) == len(each):
         verdict, condition = HOLDS, ""
@@ -69,14 +69,14 @@ def _features(found: Reproduction, pair: Pair, said: int, says: str) -> Claim:
     return Claim(
         says,
         f"per example {_list(each)}; per filtered example {_list(filtered)}",
-        f"at most {said} per example in every order",
+        f"at most {claimed} per example in every order",
         verdict,
         condition,
     )
 
 
-def _times_fewer(found: Reproduction) -> Claim:
-    runs = of_paper(found, (2, 3), "attentive", "sorted")
+def _times_fewer(reproduction: Reproduction) -> Claim:
+    runs = of_paper(reproduction, (2, 3), "attentive", "sorted")
     filtered = N_PIXELS / summarise(runs, lambda run: run.features_filtered).mean
     each = N_PIXELS / summarise(runs, lambda run: run.features_learned).mean
     verdict, condition = FAILS, "not even of filtered examples"
@@ -93,21 +93,23 @@ def _times_fewer(found: Reproduction) -> Claim:
     )
 
 
-def _generalisation(found: Reproduction) -> Claim:
+def _generalisation(reproduction: Reproduction) -> Claim:
     def excess(mode: str, full: str) -> list[float]:
         return [
-            summarise(found.runs, error_full, mode=mode, pair=pair, algorithm="attentive", order="sorted").mean
-            - summarise(found.runs, error_full, mode=mode, pair=pair, algorithm=full).mean
+            summarise(reproduction.runs, error_full, mode=mode, pair=pair, algorithm="attentive", order="sorted").mean
+            - summarise(reproduction.runs, error_full, mode=mode, pair=pair, algorithm=full).mean
             for pair in PAPER_PAIRS
         ]
 
     def on_4_vs_9(name: str) -> str:
-        return f"{summarise(found.algorithms, lambda record: getattr(record, name), pair=(4, 9)):.1f} %"
+        return f"{summarise(reproduction.algorithms, lambda record: getattr(record, name), pair=(4, 9)):.1f} %"
 
     paper, ours = excess("paper", "full, Pegasos's rule"), excess("honest", "full")
     four_nine = (
-        summarise(found.algorithms, lambda record: record.error_attentive - record.error_pegasos, pair=(4, 9)).mean,
-        summarise(found.algorithms, lambda record: record.error_honest - record.error_pegasos, pair=(4, 9)).mean,
+        summarise(
+            reproduction.algorithms, lambda record: record.error_attentive - record.error_pegasos, pair=(4, 9)
+        ).mean,
+        summarise(reproduction.algorithms, lambda record: record.error_honest - record.error_pegasos, pair=(4, 9)).mean,
     )
     paper_good, ours_good = max(*paper, four_nine[0]) <= 0.5, max(*ours, four_nine[1]) <= 0.5
     verdict, condition = FAILS, "neither as the paper has it nor with our defaults"
@@ -128,10 +130,11 @@ def _generalisation(found: Reproduction) -> Claim:
     )
 
 
-def _better_stopped(found: Reproduction) -> Claim:
+def _better_stopped(reproduction: Reproduction) -> Claim:
     gains = {
         pair: [
-            trial.gain for trial in pick(found.trials, pair=pair, rule="algorithm1", average=False, audit=0.0, passes=1)
+            trial.gain
+            for trial in pick(reproduction.trials, pair=pair, rule="algorithm1", average=False, audit=0.0, passes=1)
         ]
         for pair in PAPER_PAIRS
     }
@@ -151,13 +154,13 @@ def _better_stopped(found: Reproduction) -> Claim:
     )
 
 
-def _half_of_budgeted(found: Reproduction) -> Claim:
+def _half_of_budgeted(reproduction: Reproduction) -> Claim:
     shown, below = [], []
     for pair in PAPER_PAIRS:
-        attentive = [error_stopped(run) for run in of_paper(found, pair, "attentive", "sorted")]
+        attentive = [error_stopped(run) for run in of_paper(reproduction, pair, "attentive", "sorted")]
         budgeted = min(
             (
-                [error_stopped(run) for run in of_paper(found, pair, "budgeted", order)]
+                [error_stopped(run) for run in of_paper(reproduction, pair, "budgeted", order)]
                 for order in ("sampled-printed", "permuted")
             ),
             key=lambda errors: summary(errors).mean,
@@ -179,9 +182,9 @@ def _half_of_budgeted(found: Reproduction) -> Claim:
     )
 
 
-def _root_n(found: Reproduction) -> Claim:
-    slope = exponent(found.stops)
-    longest = max(found.stops, key=lambda stop: stop.n)
+def _root_n(reproduction: Reproduction) -> Claim:
+    slope = exponent(reproduction.stops)
+    longest = max(reproduction.stops, key=lambda stop: stop.n)
     holds = abs(slope - 0.5) < 0.05
     return Claim(
         "The expected number of features is O(√n)",
@@ -193,13 +196,13 @@ def _root_n(found: Reproduction) -> Claim:
     )
 
 
-def _delta_mistakes(found: Reproduction) -> Claim:
-    independent = pick(found.walks, form="exact", theta=0.0, persistence=0.0)
+def _delta_mistakes(reproduction: Reproduction) -> Claim:
+    independent = pick(reproduction.walks, form="exact", theta=0.0, persistence=0.0)
     kept = all(record.missed_low <= record.delta for record in independent)
     correlated = max(
-        pick(found.walks, form="exact", n=256, delta=0.1, theta=0.0), key=lambda record: record.persistence
+        pick(reproduction.walks, form="exact", n=256, delta=0.1, theta=0.0), key=lambda record: record.persistence
     )
-    by_order = {order: missed_by_pair(found, order) for order in ("permuted", "sorted", "sampled-printed")}
+    by_order = {order: missed_by_pair(reproduction, order) for order in ("permuted", "sorted", "sampled-printed")}
     kept_on_mnist = [ORDER_NAMES[order] for order, values in by_order.items() if max(values) <= 0.1]
     verdict, condition = FAILS, "not even on independent walks"
     if kept and len(kept_on_mnist) == len(by_order):
@@ -219,14 +222,14 @@ def _delta_mistakes(found: Reproduction) -> Claim:
     )
 
 
-def of_paper(found: Reproduction, pair: Pair, algorithm: str, order: str = "") -> list[Run]:
-    return pick(found.runs, mode="paper", pair=pair, algorithm=algorithm, order=order)
+def of_paper(reproduction: Reproduction, pair: Pair, algorithm: str, order: str = "") -> list[Run]:
+    return pick(reproduction.runs, mode="paper", pair=pair, algorithm=algorithm, order=order)
 
 
-def missed_by_pair(found: Reproduction, order: str, *, squared: bool = True) -> list[float]:
+def missed_by_pair(reproduction: Reproduction, order: str, *, squared: bool = True) -> list[float]:
     """Return the share of important images that the constant boundary misses, for each pair."""
     return [
-        summarise(found.levels, lambda level: level.missed, pair=pair, order=order, squared=squared).mean
+        summarise(reproduction.levels, lambda level: level.missed, pair=pair, order=order, squared=squared).mean
         for pair in LEVEL_PAIRS
     ]
 

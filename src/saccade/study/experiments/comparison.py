@@ -8,12 +8,12 @@ from saccade.learners.pegasos import Pegasos
 from saccade.planning.boundaries import Boundary, Budget, ConstantSTST, Full
 from saccade.study.experiments.digits import N_PIXELS, Pair, Score, derived_seed, load_pair, score
 
-# The paper: Algorithm 1, one pass, its last weights, nobody checks the level. Ours: the defaults, five passes.
+# The paper: Algorithm 1, one pass, its last weights, no audit. Ours: the defaults, five passes.
 PAPER: dict[str, Any] = {"rule": "algorithm1", "audit": 0, "average": False}
 HONEST: dict[str, Any] = {"max_iter": 5}
 MODES = {"paper": PAPER, "honest": HONEST}
 BOUNDARIES: dict[str, str | Boundary] = {"paper": ConstantSTST(0.1), "honest": "curved"}
-# What a reader knows as 'sampled' is biased in the paper and corrected in our defaults.
+# Sampling with replacement is biased as the paper prints it, and unbiased in our defaults.
 ORDERS = {"paper": ("sorted", "sampled-printed", "permuted"), "honest": ("sorted", "sampled", "permuted")}
 
 
@@ -43,16 +43,16 @@ def _runs(mode: str, pair: Pair, permutation: int, random_state: int) -> Iterato
     def run(algorithm: str, order: str = "", **changed: Any) -> Run:
         parameters = {**MODES[mode], **({"order": order} if order else {}), **changed}
         model = Pegasos(random_state=random_state, **parameters).fit(digits.X, digits.y)
-        record = model.training_
+        training = model.training_
         return Run(
             mode=mode,
             pair=pair,
             algorithm=algorithm,
             order=order,
             permutation=permutation,
-            features_learned=record.features_per_example,
-            features_filtered=record.features_per_filtered,
-            decision_error=record.decision_error,
+            features_learned=training.features_per_example,
+            features_filtered=training.features_per_filtered,
+            decision_error=training.decision_error,
             score=score(model, digits),
         )
 

@@ -15,13 +15,13 @@ POINTS = 16
 
 @dataclass(frozen=True)
 class Curve:
-    """One learner on one permutation, in one pass: after how many features read, which error (per cent)."""
+    """Test error (per cent) by features read, for one learner on one permutation, in one pass."""
 
     mode: str
     pair: Pair
     algorithm: str
     permutation: int
-    features: tuple[float, ...]  # read in all
+    features: tuple[float, ...]  # cumulative
     error: tuple[float, ...]  # of the weights so far, read in full
 
 
@@ -36,8 +36,8 @@ def learn_step_by_step(mode: str, pair: Pair, permutation: int, seed: int) -> li
     def follow(model: Pegasos) -> tuple[list[float], list[float]]:
         features, errors = [], []
         for start, stop in zip([0, *stops], stops, strict=False):
-            part = rows[start:stop]
-            model.partial_fit(digits.X[part], digits.y[part], classes=np.unique(digits.y))
+            batch = rows[start:stop]
+            model.partial_fit(digits.X[batch], digits.y[batch], classes=np.unique(digits.y))
             features.append(float(model.training_.n_read))
             errors.append(error_in_full(model, digits))
         return features, errors
@@ -48,8 +48,8 @@ def learn_step_by_step(mode: str, pair: Pair, permutation: int, seed: int) -> li
     curves["budgeted"] = follow(Pegasos(boundary=budget, order="permuted", random_state=random_state, **parameters))
     curves["full"] = follow(Pegasos(boundary=Full(), random_state=random_state, **parameters))
     if mode == "paper":
-        own = {**parameters, "rule": "pegasos"}
-        curves["full, Pegasos's rule"] = follow(Pegasos(boundary=Full(), random_state=random_state, **own))
+        own_rule = {**parameters, "rule": "pegasos"}
+        curves["full, Pegasos's rule"] = follow(Pegasos(boundary=Full(), random_state=random_state, **own_rule))
     return [
         Curve(mode, pair, name, permutation, tuple(features), tuple(errors))
         for name, (features, errors) in curves.items()

@@ -1,4 +1,4 @@
-"""Pairs of MNIST digits, and what is measured of every model that has learned one."""
+"""Pairs of MNIST digits, and the test scores of models learned on them."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -28,7 +28,7 @@ class Digits(NamedTuple):
 
 @dataclass(frozen=True)
 class Score:
-    """What a learned model does on the test images: errors in per cent, features out of 784."""
+    """Test scores of a learned model: errors in per cent, features out of 784."""
 
     error_full: float  # every feature is read
     error_stopped: float  # prediction stops early, by the model's own boundary
@@ -52,6 +52,6 @@ def score(model: AttentiveLearner, digits: Digits) -> Score:
     return Score(error_in_full(model, digits), stopped, float(reading.n_read.mean()))
 
 
-def derived_seed(seed: int, *which: int) -> int:
-    """Return a seed for one part of an experiment: different for each part, the same in every run."""
-    return int(np.random.SeedSequence([seed, *which]).generate_state(1)[0])
+def derived_seed(seed: int, *key: int) -> int:
+    """Return a seed for each key of an experiment: different keys, different seeds; the same in every run."""
+    return int(np.random.SeedSequence([seed, *key]).generate_state(1)[0])

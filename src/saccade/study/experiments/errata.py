@@ -1,4 +1,4 @@
-"""What each of the paper's errors costs, on MNIST: the level by order and variance, and Algorithm 1's own lines."""
+"""The effect of the paper's errors on MNIST: the level by order and variance, and ablations of Algorithm 1."""
 
 import math
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from saccade.planning.orders import reading_order
 from saccade.study.experiments.comparison import PAPER
 from saccade.study.experiments.digits import N_PIXELS, PAPER_PAIRS, Digits, Pair, derived_seed, error_in_full, load_pair
 
-# The paper's pairs, and one on which its method fails.
+# The paper's pairs, and a pair on which its method fails.
 LEVEL_PAIRS: tuple[Pair, ...] = (*PAPER_PAIRS, (4, 9))
 DELTA = 0.1
 ORDERS = ("permuted", "sorted", "sampled", "sampled-printed")
@@ -23,9 +23,9 @@ Reals = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class LevelRecord:
-    """The constant boundary at delta = 10 % on the training images, with weights that no longer move.
+    """The decision error of the constant boundary at delta = 10 % on the training images.
 
-    Those of full Pegasos, averaged over five passes.
+    The weights are fixed: full Pegasos, averaged over five passes.
     """
 
     pair: Pair
@@ -45,41 +45,41 @@ def measure_levels(pair: Pair, permutation: int, seed: int) -> list[LevelRecord]
     sign = np.where(digits.y == model.classes_[1], 1.0, -1.0)
     margin = sign * (digits.X @ coef + intercept)
     important = np.flatnonzero(margin < 1)
-    towards_label = sign[important, None].astype(np.float32)
-    images = towards_label * digits.X[important]
+    label_sign = sign[important, None].astype(np.float32)
+    images = label_sign * digits.X[important]
     variances = [digits.X[digits.y == label].var(axis=0) for label in model.classes_]
     records = []
     for order in ORDERS:
         features, weights = reading_order(order, coef, random_state)
         walks = np.cumsum(images[:, features] * weights.astype(np.float32), axis=1)
-        highest = (walks + towards_label * intercept)[:, :-1].max(axis=1)
+        highest = (walks + label_sign * intercept)[:, :-1].max(axis=1)
         for squared in (True, False):
-            counted = coef**2 if squared else coef
-            tau = [_tau(counted @ variance) for variance in variances]
-            demanded = np.where(sign[important] < 0, tau[0], tau[1])
+            factors = coef**2 if squared else coef
+            tau = [_tau(factors @ variance) for variance in variances]
+            thresholds = np.where(sign[important] < 0, tau[0], tau[1])
             records.append(
-                LevelRecord(pair, order, permutation, squared, important.size, float(np.mean(highest >= demanded)))
+                LevelRecord(pair, order, permutation, squared, important.size, float(np.mean(highest >= thresholds)))
             )
     return records
 
 
 def _tau(variance: float) -> float:
-    """Return the threshold; a variance that came out negative, as a sum of plain weights can, counts as zero."""
+    """Return the threshold; a negative variance, which a sum of plain weights can be, counts as zero."""
     return ConstantSTST(DELTA).threshold(1.0, max(float(variance), 0.0))
 
 
 @dataclass(frozen=True)
 class AlgorithmRecord:
-    """What single lines of Algorithm 1 do, on one permutation; errors in per cent, read in full."""
+    """Ablations of Algorithm 1 on one permutation; errors in per cent, read in full."""
 
     pair: Pair
     permutation: int
     error_algorithm1: float  # everything is read, and every example moves the weights
-    error_pegasos: float  # everything is read, and only margins below 1 do
+    error_pegasos: float  # everything is read, and only examples with a margin below 1 do
     error_unprojected: float  # Algorithm 1 without the projection, whose line lacks a factor
     norm_unprojected: float  # of its weights, over the radius that the projection keeps
     sampled_bias: float  # the mean margin of n draws as printed, over the mean full margin
-    late_variance: float  # as Algorithm 1 estimates it over the true one, median over the half that is read last
+    late_variance: float  # Algorithm 1's estimate over the true variance, median over the half that is read last
     error_attentive: float  # Algorithm 1 in sorted order, with attention
     error_audited: float  # the same with the audit
     error_own_rule: float  # the same with Pegasos's update and averaged weights, without the audit
@@ -126,5 +126,5 @@ def _late_variance(model: Pegasos, digits: Digits) -> float:
     late = np.argsort(-np.abs(model.coef_[0]), kind="stable")[N_PIXELS // 2 :]
     estimated = model._learners[0].moments().var[:, late]
     true = np.stack([digits.X[digits.y == label][:, late].var(axis=0) for label in model.classes_])
-    seen = true > 1e-3  # the others are dark in nearly every image
-    return float(np.median(estimated[seen] / true[seen]))
+    varying = true > 1e-3  # the others are dark in nearly every image
+    return float(np.median(estimated[varying] / true[varying]))

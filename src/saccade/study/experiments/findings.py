@@ -1,4 +1,4 @@
-"""What the figures say beyond the claims: the paper's errata, and its open question."""
+"""The paper's errata and its open question, with the figures measured."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -22,23 +22,27 @@ from saccade.study.experiments.summaries import is_above_zero, pick, summarise, 
 
 @dataclass(frozen=True)
 class Erratum:
-    """An error of the paper's, and the figure that shows what it does."""
+    """An error in the paper and its measured effect."""
 
     where: str
     error: str
     figure: str
 
 
-def errata(found: Reproduction) -> list[Erratum]:
+def errata(reproduction: Reproduction) -> list[Erratum]:
     exact, printed = (
-        max(pick(found.walks, form=form, theta=1.0, delta=0.1), key=lambda record: record.n)
+        max(pick(reproduction.walks, form=form, theta=1.0, delta=0.1), key=lambda record: record.n)
         for form in ("exact", "printed")
     )
-    squared, plain = (share_range(missed_by_pair(found, "permuted", squared=flag)) for flag in (True, False))
+    squared, plain = (share_range(missed_by_pair(reproduction, "permuted", squared=flag)) for flag in (True, False))
 
     def by_pair(name: str, spec: str = ".1f", pairs: tuple[Pair, ...] = LEVEL_PAIRS) -> str:
         return points(
-            [summarise(found.algorithms, lambda record: getattr(record, name), pair=pair).mean for pair in pairs], spec
+            [
+                summarise(reproduction.algorithms, lambda record: getattr(record, name), pair=pair).mean
+                for pair in pairs
+            ],
+            spec,
         )
 
     def on_4_vs_9(name: str) -> str:
@@ -56,8 +60,8 @@ def errata(found: Reproduction) -> list[Erratum]:
         Erratum(
             "Algorithm 1, the test",
             "The variance of the margin sums w_j·var(x_j); it must sum w_j²·var(x_j).",
-            f"Important images missed at δ = 10 % in random order, four pairs of MNIST: {plain} with plain weights, "
-            f"{squared} with squared ones.",
+            f"Important images missed at δ = 10 % in random order, four pairs of MNIST: {plain} with plain, "
+            f"{squared} with squared weights.",
         ),
         Erratum(
             "Algorithm 1, the projection",
@@ -67,7 +71,7 @@ def errata(found: Reproduction) -> list[Erratum]:
         ),
         Erratum(
             "Algorithm 1, the update",
-            "Every example that was not stopped moves the weights, even one whose margin is above 1.",
+            "Every example that was not stopped moves the weights, even where its margin is above 1.",
             f"Read in full, so that nothing is stopped: {by_pair('error_algorithm1')} % test error, by Pegasos's own "
             f"rule {by_pair('error_pegasos')} % ({pairs}).",
         ),
@@ -83,16 +87,15 @@ def errata(found: Reproduction) -> list[Erratum]:
         ),
         Erratum(
             "Algorithm 1, the variances",
-            "They are updated on the features that were read alone: late ones are known from hard examples only.",
+            "They are updated on the features that were read alone: late features are known from hard examples only.",
             f"The half that is read last is estimated at {by_pair('late_variance', '.2f')} times its true variance, in "
             f"the median over features ({pairs}).",
         ),
         Erratum(
             "The level",
-            "δ is derived for independent features in any order, and the experiments use correlated ones in sorted "
-            "order.",
-            f"Important images missed at δ = 10 %: {share_range(missed_by_pair(found, 'permuted'))} in random order, "
-            f"{share_range(missed_by_pair(found, 'sorted'))} sorted. What it costs is seen on 4 vs 9: "
+            "δ is derived for independent features in any order; in the experiments they are correlated and sorted.",
+            f"Important images missed at δ = 10 %: {share_range(missed_by_pair(reproduction, 'permuted'))} in random "
+            f"order, {share_range(missed_by_pair(reproduction, 'sorted'))} sorted. What it costs is seen on 4 vs 9: "
             f"{on_4_vs_9('error_attentive')} % test error as the paper has it; {on_4_vs_9('error_audited')} % with the "
             f"audit alone; {on_4_vs_9('error_own_rule')} % with Pegasos's own update and averaged weights alone; "
             f"{on_4_vs_9('error_curved')} % with these and the curved boundary; {on_4_vs_9('error_honest')} % with all "
@@ -110,16 +113,18 @@ Setting = tuple[Pair, str, bool, float, int]
 PAPERS_OWN = ("algorithm1", False, 0.0, 1)
 
 
-def open_question(found: Reproduction) -> list[str]:
+def open_question(reproduction: Reproduction) -> list[str]:
     """Say in which settings stopped prediction was better, in sentences that follow from the figures."""
     trials: dict[Setting, list[Trial]] = defaultdict(list)
-    for trial in found.trials:
+    for trial in reproduction.trials:
         trials[trial.pair, trial.rule, trial.average, trial.audit, trial.passes].append(trial)
-    better = [setting for setting, of in trials.items() if is_above_zero([trial.gain for trial in of])]
-    worse = [setting for setting, of in trials.items() if is_above_zero([-trial.gain for trial in of])]
+    better = [setting for setting, group in trials.items() if is_above_zero([trial.gain for trial in group])]
+    worse = [setting for setting, group in trials.items() if is_above_zero([-trial.gain for trial in group])]
     by_algorithm1 = [setting for setting in better if setting[1] == "algorithm1"]
-    full = [summarise(of_paper(found, pair, "full"), error_full).mean for pair in PAPER_PAIRS]
-    stopped = [summarise(of_paper(found, pair, "attentive", "sorted"), error_stopped).mean for pair in PAPER_PAIRS]
+    full = [summarise(of_paper(reproduction, pair, "full"), error_full).mean for pair in PAPER_PAIRS]
+    stopped = [
+        summarise(of_paper(reproduction, pair, "attentive", "sorted"), error_stopped).mean for pair in PAPER_PAIRS
+    ]
     where = " and ".join(dict.fromkeys(versus(setting[0]) for setting in better))
     return [
         "Against the full computation as the paper defines it, Algorithm 1 with a boundary that never stops, stopped "
@@ -144,32 +149,32 @@ def _recentring(trials: dict[Setting, list[Trial]], better: list[Setting]) -> li
     if not better:
         return []
 
-    def gain_and_left(setting: Setting) -> tuple[float, float]:
-        of = trials[setting]
-        gain = summary([trial.gain for trial in of]).mean
-        return gain, summary([trial.error_recentred - trial.score.error_stopped for trial in of]).mean
+    def gain_and_rest(setting: Setting) -> tuple[float, float]:
+        group = trials[setting]
+        gain = summary([trial.gain for trial in group]).mean
+        return gain, summary([trial.error_recentred - trial.score.error_stopped for trial in group]).mean
 
-    left = [gain_and_left(setting) for setting in better]
-    gone = sum(rest <= 0 for _, rest in left)
-    said = (
+    gains = [gain_and_rest(setting) for setting in better]
+    explained = sum(rest <= 0 for _, rest in gains)
+    sentence = (
         "One explanation can be tested: that the full margins are merely off centre, so that moving one number, the "
         "intercept, to where the fewest training images are wrong would do as much for the full read. It does in "
-        f"{gone} of these {len(better)} settings; in the others stopping stays better by up to "
-        f"{max(0.0, *(rest for _, rest in left)):.2f} points."
+        f"{explained} of these {len(better)} settings; in the others stopping stays better by up to "
+        f"{max(0.0, *(rest for _, rest in gains)):.2f} points."
     )
     own = [setting for setting in better if setting[1:] == PAPERS_OWN]
     for setting in own:
-        gain, rest = gain_and_left(setting)
-        said += (
+        gain, rest = gain_and_rest(setting)
+        sentence += (
             f" In the paper's own setting on {versus(setting[0])} it gains {gain:.2f} points, and {rest:.2f} remain."
         )
-    return [said]
+    return [sentence]
 
 
 def _with_own_rule(trials: dict[Setting, list[Trial]]) -> str:
     gains = {
-        setting: summary([trial.gain for trial in of]).mean
-        for setting, of in trials.items()
+        setting: summary([trial.gain for trial in group]).mean
+        for setting, group in trials.items()
         if setting[1] == "pegasos" and setting[2] and setting[3]
     }
     worst, best = min(gains, key=gains.__getitem__), max(gains, key=gains.__getitem__)

@@ -40,12 +40,12 @@ Progress = Callable[[], None]
 
 @dataclass(frozen=True)
 class Size:
-    """How much is run."""
+    """The size of the experiments."""
 
     permutations: int = 10
     walks: int = 10_000
     lengths: tuple[int, ...] = LENGTHS
-    longest: int = 16  # walks of up to two to this power for the stopping time
+    longest: int = 16  # log2 of the longest walk for the stopping time
 
 
 QUICK = Size(permutations=2, walks=1_000, lengths=LENGTHS[:3], longest=14)
@@ -72,9 +72,9 @@ Task = Callable[[], Any]
 
 
 def tasks(seed: int, size: Size) -> dict[str, list[Task]]:
-    """Return what is to be done for each experiment, as calls that know their seeds."""
+    """Return the tasks of each experiment, with their seeds bound."""
     permutations = range(size.permutations)
-    # The level over a grid; the three forms apart, where the threshold is a standard deviation above zero; correlated.
+    # Levels and lengths at theta = 0; the three forms at theta = 1, for they agree at 0; correlated steps.
     grid = [(form, delta, n, 0.0, 0.0) for form, delta, n in product(("exact", *TAILS), DELTAS, size.lengths)]
     grid += [(form, delta, n, 1.0, 0.0) for form, delta, n in product(FORMS, DELTAS, size.lengths)]
     grid += [
@@ -94,12 +94,12 @@ def tasks(seed: int, size: Size) -> dict[str, list[Task]]:
 
 
 def run_all(seed: int, size: Size, jobs: int, progress: Progress) -> Reproduction:
-    """Run everything in as many threads as there are jobs; ``progress`` is called after each of the tasks."""
+    """Run all tasks in ``jobs`` threads; ``progress`` is called after each of them."""
     by_name = tasks(seed, size)
     names = [name for name, calls in by_name.items() for _ in calls]
     results: dict[str, list[Any]] = {name: [] for name in by_name}
     with warnings.catch_warnings():
-        # That the level is not held without an audit is what the experiments show.
+        # Without an audit the level is not held: the experiments measure by how much.
         warnings.simplefilter("ignore", LevelNotHeldWarning)
         run = Parallel(n_jobs=jobs, prefer="threads", return_as="generator")
         done = run(delayed(call)() for calls in by_name.values() for call in calls)

@@ -1,4 +1,4 @@
-"""The paper's open question: why would a prediction that stops early be better than the full one?"""
+"""The paper's open question: why would early-stopped prediction be better than the full computation?"""
 
 from dataclasses import dataclass
 from itertools import product
@@ -16,7 +16,7 @@ PASSES = (1, 10)
 
 @dataclass(frozen=True)
 class Trial:
-    """One way to learn with the constant boundary in sorted order, on one permutation."""
+    """One setting of the learner, with the constant boundary in sorted order, on one permutation."""
 
     pair: Pair
     rule: str
@@ -34,7 +34,7 @@ class Trial:
 
 
 def try_all(pair: Pair, permutation: int, seed: int) -> list[Trial]:
-    """Learn in all sixteen ways: two rules, last weights or averaged, audited or not, one pass or ten."""
+    """Learn in all sixteen settings: two rules, last weights or averaged, audited or not, one pass or ten."""
     digits = load_pair(pair)
     trials = []
     for rule, average, audit, passes in product(RULES, (False, True), (0.0, 0.02), PASSES):
@@ -56,7 +56,7 @@ def _error_recentred(model: Pegasos, digits: Digits) -> float:
     sign = np.where(digits.y == model.classes_[1], 1, -1)
     margin = model.full_margin(digits.X)
     ascending = np.argsort(margin, kind="stable")
-    # With the cut after the k-th smallest margin, positive images up to there and negative ones beyond are wrong.
+    # With the cut after the k-th smallest margin, positive images up to there and negative images beyond are wrong.
     wrong = np.cumsum(sign[ascending]) + np.sum(sign < 0)
     best = int(np.argmin(wrong[:-1]))
     cut = margin[ascending[best : best + 2]].mean()

@@ -1,4 +1,4 @@
-"""From many records to a few figures."""
+"""Means, standard deviations and t-tests over records."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -11,7 +11,7 @@ Record = TypeVar("Record")
 
 
 class Summary(NamedTuple):
-    """Mean and standard deviation over permutations; of one alone there is no deviation, and it is nan."""
+    """Mean and sample standard deviation over permutations; of a single permutation the latter is nan."""
 
     mean: float
     sd: float
@@ -49,7 +49,7 @@ def summary(values: Sequence[float]) -> Summary:
 
 
 def is_above_zero(values: Sequence[float]) -> bool:
-    """Whether the mean is above zero beyond chance: a t-test at 5 %, two-sided. One value alone never is.
+    """Whether the mean is significantly above zero: a t-test at 5 %, two-sided. That of a single value never is.
 
     >>> from saccade.study.experiments.summaries import is_above_zero
     >>> is_above_zero([0.9, 1.1, 1.0]), is_above_zero([1.0]), is_above_zero([3.0, -1.0, 1.0])

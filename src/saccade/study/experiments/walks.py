@@ -1,4 +1,4 @@
-"""Simulated walks: does a boundary err as often as it says, and how soon does it stop?"""
+"""Simulated random walks: decision error and stopping time of each boundary."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ class WalkRecord:
     """One boundary on walks of one kind, at one level."""
 
     boundary: str  # "constant" or "curved"
-    form: str  # the form of the constant boundary, or the tail of the curved one
+    form: str  # the form of the constant boundary, or the tail of the curved boundary
     delta: float
     n: int
     theta: float  # in standard deviations of the walk's end
@@ -36,7 +36,7 @@ class WalkRecord:
 
     @property
     def wrong_stops(self) -> tuple[float, float, float]:
-        """Of the walks that were stopped, the share that would have ended below theta; with its 95 % interval.
+        """The share of stopped walks that would have ended below theta (false discovery rate), with its 95 % interval.
 
         The share of walks that were stopped is taken as known: its own error is far smaller.
         """
@@ -55,9 +55,9 @@ def simulate(form: str, delta: float, n: int, theta: float, persistence: float, 
     boundary = ConstantSTST(delta, form) if form in FORMS else CurvedSTST(delta, form)  # type: ignore[arg-type]
     threshold = theta * np.sqrt(n)
     seeds = [derived_seed(seed, n, int(1e6 * delta), int(100 * persistence), kind) for kind in range(2)]
-    of_walks = {"theta": threshold, "drift": DRIFT, "persistence": persistence, "walks": walks}
-    error = decision_error(boundary, n, random_state=seeds[0], **of_walks)
-    time = stopping_time(boundary, n, random_state=seeds[1], **of_walks)
+    parameters = {"theta": threshold, "drift": DRIFT, "persistence": persistence, "walks": walks}
+    error = decision_error(boundary, n, random_state=seeds[0], **parameters)
+    time = stopping_time(boundary, n, random_state=seeds[1], **parameters)
     return WalkRecord(
         boundary="constant" if form in FORMS else "curved",
         form=form,
@@ -92,5 +92,5 @@ def stopping(n: int, delta: float, walks: int, seed: int) -> StopRecord:
 
 def exponent(records: list[StopRecord], from_n: int = 4096) -> float:
     """Return the slope of log(mean stopping time) on log(n), over walks long enough to be stopped nearly always."""
-    far = [record for record in records if record.n >= from_n]
-    return float(np.polyfit(np.log([r.n for r in far]), np.log([r.mean for r in far]), 1)[0])
+    long = [record for record in records if record.n >= from_n]
+    return float(np.polyfit(np.log([r.n for r in long]), np.log([r.mean for r in long]), 1)[0])

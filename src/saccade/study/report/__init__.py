@@ -1,1 +1,1 @@
-"""From records to one page that people want to read. Nothing is measured here."""
+"""The report: records as an HTML page, as text and as JSON. Nothing is measured here."""

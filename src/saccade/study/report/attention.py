@@ -1,4 +1,4 @@
-"""The picture of attention: which pixels were read, and the walk of the margin."""
+"""Plots of attention: the pixels read and the partial margins."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,36 +12,36 @@ from saccade.study.report.exhibits import BLUE, GREY, ORANGE, PURPLE, Exhibit, S
 SIDE = 28
 
 
-def section(seen: Attention) -> Section:
+def section(attention: Attention) -> Section:
     return Section(
         "attention",
         "Attention, seen",
         [
-            "Easy digits are decided after a glance, hard ones are looked at for longer. The coloured pixels were "
+            "Easy digits are decided after a glance, hard digits are looked at for longer. The coloured pixels were "
             "read, the strongest coloured first, in the order of their weights; the model never looked at the rest.",
         ],
-        [_easy_and_hard(seen), _gallery(seen)],
+        [_easy_and_hard(attention), _gallery(attention)],
     )
 
 
-def picture(seen: Attention) -> str:
-    """Return the easy and the hard digit with their walks, as SVG."""
+def picture(attention: Attention) -> str:
+    """Return the easy and the hard digit with their partial margins, as SVG."""
 
     def paint(figure: Figure) -> None:
         panels = figure.subplot_mosaic([["easy", "hard"], ["walk", "walk"]], height_ratios=[1, 1.3])
         first, second, axes = panels["easy"], panels["hard"], panels["walk"]
-        for image, panel, color in ((seen.easy, first, BLUE), (seen.hard, second, ORANGE)):
+        for image, panel, color in ((attention.easy, first, BLUE), (attention.hard, second, ORANGE)):
             _show(panel, image, color)
             panel.set_title(f"{len(image.order)} of {N_PIXELS} pixels", fontsize=9)
             steps = np.arange(1, len(image.order) + 1)
             axes.plot(steps, image.walk, color=color, lw=1.2)
             axes.plot(steps[-1], image.walk[-1], "o", color=color, ms=5)
-        axes.plot(seen.checkpoints, seen.upper, color=GREY, lw=1)
-        axes.plot(seen.checkpoints, seen.lower, color=GREY, lw=1, ls="--")
+        axes.plot(attention.checkpoints, attention.upper, color=GREY, lw=1)
+        axes.plot(attention.checkpoints, attention.lower, color=GREY, lw=1, ls="--")
         axes.set(xscale="log", xlim=(1, N_PIXELS), xlabel="pixels read", ylabel="margin so far")
-        reach = 1.3 * max(map(abs, (*seen.easy.walk, *seen.hard.walk)))
+        reach = 1.3 * max(map(abs, (*attention.easy.walk, *attention.hard.walk)))
         axes.set_ylim(-reach, reach)
-        low, high = seen.pair
+        low, high = attention.pair
         axes.annotate(f"at the solid line: it is a {high}", (1.2, 0.82 * reach), fontsize=8)
         axes.annotate(f"at the dashed line: it is a {low}", (1.2, -0.9 * reach), fontsize=8)
 
@@ -49,7 +49,7 @@ def picture(seen: Attention) -> str:
 
 
 def _show(axes: Axes, image: DigitRead, color: str) -> None:
-    """Show the digit in grey, and over it the pixels that were read, the first ones strongest."""
+    """Show the digit in grey, and over it the pixels that were read, the first in the strongest tint."""
     axes.imshow(np.reshape(image.pixels, (SIDE, SIDE)), cmap="Greys", vmin=0, vmax=300)
     tint = np.zeros((N_PIXELS, 4))
     tint[:, :3] = to_rgb(color)
@@ -72,17 +72,17 @@ def _describe(image: DigitRead) -> list[str]:
 _HEADER = ("digit", "said", "pixels read", "margin at the end", "")
 
 
-def _easy_and_hard(seen: Attention) -> Exhibit:
+def _easy_and_hard(attention: Attention) -> Exhibit:
     return Exhibit(
         "An easy and a hard digit",
         "Above: what was read of each. Below: the margin after each pixel, until it reaches the boundary.",
-        picture(seen),
-        Table(_HEADER, [_describe(seen.easy), _describe(seen.hard)]),
+        picture(attention),
+        Table(_HEADER, [_describe(attention.easy), _describe(attention.hard)]),
     )
 
 
-def _gallery(seen: Attention) -> Exhibit:
-    images = [*seen.fewest, *seen.most]
+def _gallery(attention: Attention) -> Exhibit:
+    images = [*attention.fewest, *attention.most]
 
     def paint(figure: Figure) -> None:
         for panel, image in zip(figure.subplots(4, 5).flat, images, strict=True):

@@ -1,4 +1,4 @@
-"""The three algorithms side by side, drawn."""
+"""Plots of the three algorithms side by side."""
 
 from collections.abc import Callable
 
@@ -27,7 +27,7 @@ AUDITED = (
 )
 
 
-def section(found: Reproduction, mode: str) -> Section:
+def section(reproduction: Reproduction, mode: str) -> Section:
     paper = mode == "paper"
     return Section(
         f"mnist-{mode}",
@@ -40,19 +40,19 @@ def section(found: Reproduction, mode: str) -> Section:
             if paper
             else "The curved boundary at δ = 10 %, kept at its level by the audit; Pegasos's own update, averaged "
             "weights, five passes. 'full' never stops, in learning or in prediction.",
-            f"Mean and standard deviation over {found.size.permutations} permutations of the data.",
+            f"Mean and standard deviation over {reproduction.size.permutations} permutations of the data.",
         ],
         [
-            *(_panel(found, mode, *panel, _rows(found, mode)) for panel in PANELS),
-            *([] if paper else [_panel(found, mode, *AUDITED, _rows(found, mode, "attentive"))]),
-            *(_curve(found, mode, pair) for pair in PAPER_PAIRS),
+            *(_panel(reproduction, mode, *panel, _rows(reproduction, mode)) for panel in PANELS),
+            *([] if paper else [_panel(reproduction, mode, *AUDITED, _rows(reproduction, mode, "attentive"))]),
+            *(_curve(reproduction, mode, pair) for pair in PAPER_PAIRS),
         ],
     )
 
 
-def _rows(found: Reproduction, mode: str, *only: str) -> list[tuple[str, str]]:
-    """Return algorithm and order of each run, in the order in which they were made."""
-    runs = pick(found.runs, mode=mode)
+def _rows(reproduction: Reproduction, mode: str, *only: str) -> list[tuple[str, str]]:
+    """Return algorithm and order of each run, in the order of the runs."""
+    runs = pick(reproduction.runs, mode=mode)
     return list(dict.fromkeys((run.algorithm, run.order) for run in runs if not only or run.algorithm in only))
 
 
@@ -61,7 +61,7 @@ def _label(algorithm: str, order: str) -> str:
 
 
 def _panel(
-    found: Reproduction,
+    reproduction: Reproduction,
     mode: str,
     title: str,
     unit: str,
@@ -70,7 +70,7 @@ def _panel(
     rows: list[tuple[str, str]],
 ) -> Exhibit:
     cells = {
-        (row, pair): summarise(found.runs, value, mode=mode, pair=pair, algorithm=row[0], order=row[1])
+        (row, pair): summarise(reproduction.runs, value, mode=mode, pair=pair, algorithm=row[0], order=row[1])
         for row in rows
         for pair in PAPER_PAIRS
     }
@@ -107,11 +107,11 @@ def _panel(
     )
 
 
-def _curve(found: Reproduction, mode: str, pair: tuple[int, int]) -> Exhibit:
-    names = list(dict.fromkeys(curve.algorithm for curve in pick(found.curves, mode=mode, pair=pair)))
+def _curve(reproduction: Reproduction, mode: str, pair: tuple[int, int]) -> Exhibit:
+    names = list(dict.fromkeys(curve.algorithm for curve in pick(reproduction.curves, mode=mode, pair=pair)))
     means, lows, highs, features = {}, {}, {}, {}
     for name in names:
-        curves = pick(found.curves, mode=mode, pair=pair, algorithm=name)
+        curves = pick(reproduction.curves, mode=mode, pair=pair, algorithm=name)
         errors = np.array([curve.error for curve in curves])
         features[name] = np.mean([curve.features for curve in curves], axis=0)
         means[name] = errors.mean(axis=0)

@@ -1,4 +1,4 @@
-"""What the page is made of: a plot as SVG text, the table beside it, and sections of them."""
+"""Elements of the page: a plot as SVG text, the table beside it, and sections of them."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -9,9 +9,9 @@ from typing import Any
 import matplotlib
 from matplotlib.figure import Figure
 
-# Ink that becomes the page's own text colour, so that plots follow light and dark.
+# Placeholder for the page's text colour, so that plots follow light and dark mode.
 INK = "#000001"
-# Told apart in light and dark, in print, and by people who do not see red and green.
+# Distinguishable in light and dark mode, in print, and with red-green colour blindness.
 BLUE, ORANGE, GREEN, PURPLE, GREY = "#3a86c8", "#d9782a", "#2f9e77", "#a06cc4", "#8a8a8a"
 # The longest row, in characters, that fits beside a plot.
 MOST_BESIDE = 62
@@ -46,13 +46,13 @@ class Table:
 
     @property
     def wide(self) -> bool:
-        """Whether it needs the width of the page for itself."""
+        """Whether it needs the full width of the page."""
         return sum(max(map(len, column)) for column in zip(*self.rows, strict=True)) > MOST_BESIDE
 
 
 @dataclass(frozen=True)
 class Exhibit:
-    """A plot, what it shows in a sentence, and its figures."""
+    """A plot, its caption, and its figures as a table."""
 
     title: str
     caption: str
@@ -71,13 +71,13 @@ class Section:
 
 
 def draw(title: str, paint: Callable[[Figure], None], width: float = 4.4, height: float = 3.2) -> str:
-    """Return a plot as SVG text that takes its ink from the page and whose names clash with no other plot's."""
+    """Return a plot as SVG text, in the page's text colour and with ids that no other plot has."""
     with matplotlib.rc_context({**_STYLE, "svg.hashsalt": title}):
         figure = Figure(figsize=(width, height), layout="constrained")
         paint(figure)
-        text = StringIO()
-        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-    svg = text.getvalue()
+        buffer = StringIO()
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :].replace(INK, "currentColor")
     svg = re.sub(r'<g id="[^"]*"', "<g", svg)
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)

@@ -13,7 +13,7 @@ from saccade.version import __version__
 PAPER = "Raphael Pelossof and Zhiliang Ying: Rapid Learning with Stochastic Focus of Attention. ICML 2011."
 
 
-def render(found: Reproduction) -> str:
+def render(reproduction: Reproduction) -> str:
     """Return the page as text."""
     environment = Environment(
         loader=PackageLoader("saccade.study", "report"),
@@ -23,19 +23,19 @@ def render(found: Reproduction) -> str:
         lstrip_blocks=True,
     )
     return environment.get_template("page.html").render(
-        found=found,
-        short=found.size != Size(),
+        reproduction=reproduction,
+        short=reproduction.size != Size(),
         version=__version__,
         paper=PAPER,
         style=files("saccade.study.report").joinpath("page.css").read_text(encoding="utf-8"),
-        claims=claims(found),
-        errata=errata(found),
+        claims=claims(reproduction),
+        errata=errata(reproduction),
         sections=[
-            attention.section(found.attention),
-            walks.section(found),
-            comparison.section(found, "paper"),
-            comparison.section(found, "honest"),
-            pairs.section(found),
-            question.section(found),
+            attention.section(reproduction.attention),
+            walks.section(reproduction),
+            comparison.section(reproduction, "paper"),
+            comparison.section(reproduction, "honest"),
+            pairs.section(reproduction),
+            question.section(reproduction),
         ],
     )

@@ -10,18 +10,20 @@ from saccade.study.experiments.summaries import pick, summarise
 from saccade.study.report.exhibits import Exhibit, Section, Table, draw
 
 
-def section(found: Reproduction) -> Section:
-    def value(record: PairRecord) -> float:
+def section(reproduction: Reproduction) -> Section:
+    def predicted(record: PairRecord) -> float:
         return record.score.features_predicted
 
     def loss(record: PairRecord) -> float:
         return record.score.error_stopped - record.score.error_full
 
-    features = {pair: summarise(pick(found.pairs, pair=pair), value).mean for pair in PAIRS}
-    losses = {pair: summarise(pick(found.pairs, pair=pair), loss).mean for pair in PAIRS}
-    errors = {pair: summarise(pick(found.pairs, pair=pair), lambda r: r.score.error_full).mean for pair in PAIRS}
-    learned = np.mean([record.features_learned for record in found.pairs])
-    audited = np.array([summarise(pick(found.pairs, pair=pair), lambda r: r.decision_error).mean for pair in PAIRS])
+    features = {pair: summarise(pick(reproduction.pairs, pair=pair), predicted).mean for pair in PAIRS}
+    losses = {pair: summarise(pick(reproduction.pairs, pair=pair), loss).mean for pair in PAIRS}
+    errors = {pair: summarise(pick(reproduction.pairs, pair=pair), lambda r: r.score.error_full).mean for pair in PAIRS}
+    learned = np.mean([record.features_learned for record in reproduction.pairs])
+    audited = np.array(
+        [summarise(pick(reproduction.pairs, pair=pair), lambda r: r.decision_error).mean for pair in PAIRS]
+    )
     hardest, easiest = max(features, key=features.__getitem__), min(features, key=features.__getitem__)
     return Section(
         "pairs",
@@ -68,8 +70,8 @@ def _heat_map(
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
-        drawn = axes.pcolormesh(np.arange(-0.5, 10), np.arange(-0.5, 10), grid, cmap=colors, vmin=lowest, vmax=bound)
-        figure.colorbar(drawn, ax=axes, shrink=0.8, label=unit)
+        mesh = axes.pcolormesh(np.arange(-0.5, 10), np.arange(-0.5, 10), grid, cmap=colors, vmin=lowest, vmax=bound)
+        figure.colorbar(mesh, ax=axes, shrink=0.8, label=unit)
         axes.set(
             xticks=range(9), yticks=range(1, 10), xlim=(-0.5, 8.5), ylim=(9.5, 0.5), xlabel="digit", ylabel="digit"
         )

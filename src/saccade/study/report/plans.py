@@ -1,4 +1,4 @@
-"""A certified plan, drawn: how soon rows are decided, what is asked for first, what decides."""
+"""Plots of a certified plan: share of rows decided, first features of the order, thresholds."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from saccade.study.report.exhibits import BLUE, GREY, ORANGE
 
 __all__ = ["plot_plan", "plot_thresholds"]
 
-# So many of the features that are asked for first are named.
+# The first features of the order that are named.
 NAMED = 20
 
 
@@ -18,7 +18,7 @@ def plot_plan(attentive: AttentiveClassifier, X: Any) -> Figure:
     """Draw the plan of a fitted ``AttentiveClassifier`` as it reads the rows of X; save it with ``savefig``."""
     plan, reading = attentive.plan_, attentive.read(X)
     figure = Figure(figsize=(10, 3.4), layout="constrained")
-    decided, asked, demanded = figure.subplots(1, 3)
+    decided, asked, thresholds = figure.subplots(1, 3)
     counts = np.sort(reading.n_read)
     decided.step(counts, 100 * np.arange(1, counts.size + 1) / counts.size, where="post", color=BLUE)
     decided.set(xscale="log", xlabel="features read", ylabel="rows decided (%)", ylim=(0, 101))
@@ -29,12 +29,12 @@ def plot_plan(attentive: AttentiveClassifier, X: Any) -> Figure:
     asked.barh(-np.arange(first.size), 100 * np.array(reached), color=BLUE)
     asked.set_yticks(-np.arange(first.size), [str(name) for name in names], fontsize=7)
     asked.set(xlabel="rows that are asked for it (%)", title="asked for first")
-    _draw_thresholds(demanded, attentive)
+    _draw_thresholds(thresholds, attentive)
     return figure
 
 
 def plot_thresholds(attentive: AttentiveClassifier) -> Figure:
-    """Draw what decides at each checkpoint: all of a plan that can be seen without rows."""
+    """Draw the thresholds at each checkpoint, which needs no rows."""
     figure = Figure(figsize=(5, 3.4), layout="constrained")
     _draw_thresholds(figure.subplots(), attentive)
     return figure

@@ -1,4 +1,4 @@
-"""The paper's open question, drawn."""
+"""The plot for the paper's open question."""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -12,7 +12,7 @@ from saccade.study.experiments.summaries import pick, summarise
 from saccade.study.report.exhibits import COLORS, GREY, Exhibit, Section, Table, draw
 
 
-def section(found: Reproduction) -> Section:
+def section(reproduction: Reproduction) -> Section:
     return Section(
         "question",
         "The open question: can stopping early predict better?",
@@ -20,18 +20,18 @@ def section(found: Reproduction) -> Section:
             "The paper ends on a surprise: its stopped prediction made fewer errors than the full computation. If that "
             "held in general, reading less would be better for its own sake. So we learned in sixteen ways and "
             "compared.",
-            *open_question(found),
+            *open_question(reproduction),
         ],
-        [_gains(found)],
+        [_gains(reproduction)],
     )
 
 
-def _gains(found: Reproduction) -> Exhibit:
-    settings = list(dict.fromkeys((t.rule, t.average, t.audit, t.passes) for t in found.trials))
+def _gains(reproduction: Reproduction) -> Exhibit:
+    settings = list(dict.fromkeys((t.rule, t.average, t.audit, t.passes) for t in reproduction.trials))
 
-    def of(setting: tuple[str, bool, float, int], pair: tuple[int, int]) -> list[Trial]:
+    def trials_of(setting: tuple[str, bool, float, int], pair: tuple[int, int]) -> list[Trial]:
         rule, average, audit, passes = setting
-        return pick(found.trials, pair=pair, rule=rule, average=average, audit=audit, passes=passes)
+        return pick(reproduction.trials, pair=pair, rule=rule, average=average, audit=audit, passes=passes)
 
     def name(setting: tuple[str, bool, float, int]) -> str:
         rule, average, audit, passes = setting
@@ -42,7 +42,7 @@ def _gains(found: Reproduction) -> Exhibit:
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
         for k, (pair, color) in enumerate(zip(PAPER_PAIRS, COLORS, strict=False)):
-            gains = [summarise(of(setting, pair), lambda trial: trial.gain) for setting in settings]
+            gains = [summarise(trials_of(setting, pair), lambda trial: trial.gain) for setting in settings]
             heights = -np.arange(len(settings)) - 0.22 * (k - 1)
             deviations = np.nan_to_num([gain.sd for gain in gains])
             axes.errorbar(
@@ -64,7 +64,7 @@ def _gains(found: Reproduction) -> Exhibit:
     def row(setting: tuple[str, bool, float, int]) -> list[str]:
         cells = [name(setting)]
         for pair in PAPER_PAIRS:
-            trials = of(setting, pair)
+            trials = trials_of(setting, pair)
             cells.append(
                 f"{summarise(trials, lambda t: t.score.error_stopped).mean:.2f} / "
                 f"{summarise(trials, lambda t: t.score.error_full).mean:.2f} / "

@@ -11,14 +11,14 @@ from saccade.study.experiments.reproduction import Reproduction
 from saccade.version import __version__
 
 
-def as_json(found: Reproduction) -> str:
-    """Return one JSON object; what was not measured is null."""
+def as_json(reproduction: Reproduction) -> str:
+    """Return a JSON object; values not measured are null."""
     content = {
         "version": __version__,
-        "claims": [asdict(claim) for claim in claims(found)],
-        "errata": [asdict(erratum) for erratum in errata(found)],
-        "open_question": open_question(found),
-        **asdict(found),
+        "claims": [asdict(claim) for claim in claims(reproduction)],
+        "errata": [asdict(erratum) for erratum in errata(reproduction)],
+        "open_question": open_question(reproduction),
+        **asdict(reproduction),
     }
     return json.dumps(_plain(content), ensure_ascii=False, allow_nan=False)
 

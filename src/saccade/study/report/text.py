@@ -10,20 +10,20 @@ from saccade.study.experiments.summaries import pick, summarise
 WIDTH = 100
 
 
-def render(found: Reproduction) -> str:
-    return "\n".join([*_claims(found), "", *_runs(found)])
+def render(reproduction: Reproduction) -> str:
+    return "\n".join([*_claims(reproduction), "", *_runs(reproduction)])
 
 
-def _claims(found: Reproduction) -> list[str]:
+def _claims(reproduction: Reproduction) -> list[str]:
     lines = []
-    for claim in claims(found):
+    for claim in claims(reproduction):
         lines.append(f"{claim.says}: {claim.verdict.upper()}")
         details = claim.measured + (f" [{claim.condition}]" if claim.condition else "")
         lines += textwrap.wrap(details, WIDTH, initial_indent="    ", subsequent_indent="    ")
     return lines
 
 
-def _runs(found: Reproduction) -> list[str]:
+def _runs(reproduction: Reproduction) -> list[str]:
     columns = "{:8} {:8} {:32} {:>12} {:>16} {:>16} {:>12}"
     lines = [
         columns.format("digits", "learner", "", "learned from", "error, full", "error, stopped", "predicted by"),
@@ -31,18 +31,18 @@ def _runs(found: Reproduction) -> list[str]:
     ]
     for mode in ("paper", "honest"):
         for pair in PAPER_PAIRS:
-            runs = pick(found.runs, mode=mode, pair=pair)
+            runs = pick(reproduction.runs, mode=mode, pair=pair)
             for algorithm, order in dict.fromkeys((run.algorithm, run.order) for run in runs):
-                same = pick(runs, algorithm=algorithm, order=order)
+                group = pick(runs, algorithm=algorithm, order=order)
                 lines.append(
                     columns.format(
                         versus(pair),
                         mode,
                         f"{algorithm}, {order}" if order else algorithm,
-                        f"{summarise(same, lambda run: run.features_learned).mean:.0f}",
-                        f"{summarise(same, lambda run: run.score.error_full):.2f}",
-                        f"{summarise(same, lambda run: run.score.error_stopped):.2f}",
-                        f"{summarise(same, lambda run: run.score.features_predicted).mean:.0f}",
+                        f"{summarise(group, lambda run: run.features_learned).mean:.0f}",
+                        f"{summarise(group, lambda run: run.score.error_full):.2f}",
+                        f"{summarise(group, lambda run: run.score.error_stopped):.2f}",
+                        f"{summarise(group, lambda run: run.score.features_predicted).mean:.0f}",
                     )
                 )
     return lines

@@ -1,4 +1,4 @@
-"""The simulated walks, drawn."""
+"""Plots of the simulated walks."""
 
 from collections.abc import Callable, Sequence
 
@@ -12,7 +12,7 @@ from saccade.study.experiments.walks import DELTAS, FORMS, TAILS, WalkRecord, ex
 from saccade.study.report.exhibits import COLORS, GREY, Exhibit, Section, Table, draw
 
 
-def section(found: Reproduction) -> Section:
+def section(reproduction: Reproduction) -> Section:
     return Section(
         "walks",
         "Simulated walks: does the boundary err as often as it says?",
@@ -21,20 +21,20 @@ def section(found: Reproduction) -> Section:
             "mean 0.05 and variance 1, as in the paper's simulation, and the boundary says when to stop. A walk is "
             "important if its end lies below the threshold θ; stopping it is a decision error, and δ is how often that "
             "may happen.",
-            f"Each figure is from {found.size.walks:,} walks. Important ones are drawn directly, however rare they "
-            "are, so that error rates are known equally well everywhere.",
+            f"Each figure is from {reproduction.size.walks:,} walks. Important walks are drawn directly, however "
+            "rare, so that error rates are known equally well everywhere.",
         ],
         [
-            _constant_levels(found),
-            _forms(found),
-            *(_curved_levels(found, tail) for tail in TAILS),
-            _stopping(found),
-            _correlated(found),
+            _constant_levels(reproduction),
+            _forms(reproduction),
+            *(_curved_levels(reproduction, tail) for tail in TAILS),
+            _stopping(reproduction),
+            _correlated(reproduction),
         ],
     )
 
 
-Interval = tuple[float, float, float]  # a share, and between which two it lies
+Interval = tuple[float, float, float]  # a share and its confidence limits
 
 
 def _share(value: float) -> str:
@@ -85,9 +85,9 @@ def _levels(records: Sequence[WalkRecord]) -> list[float]:
     return [100 * record.delta for record in records]
 
 
-def _constant_levels(found: Reproduction) -> Exhibit:
-    lengths = found.size.lengths
-    records = pick(found.walks, form="exact", theta=0.0, persistence=0.0)
+def _constant_levels(reproduction: Reproduction) -> Exhibit:
+    lengths = reproduction.size.lengths
+    records = pick(reproduction.walks, form="exact", theta=0.0, persistence=0.0)
 
     def paint(figure: Figure) -> None:
         axes = _percent_axes(figure, "important walks stopped (%)")
@@ -107,13 +107,13 @@ def _constant_levels(found: Reproduction) -> Exhibit:
     )
 
 
-def _forms(found: Reproduction) -> Exhibit:
-    longest = max(found.size.lengths)
+def _forms(reproduction: Reproduction) -> Exhibit:
+    longest = max(reproduction.size.lengths)
 
     def paint(figure: Figure) -> None:
         axes = _percent_axes(figure, "important walks stopped (%)")
         for form, color in zip(FORMS, COLORS, strict=False):
-            of_form = pick(found.walks, form=form, theta=1.0, n=longest)
+            of_form = pick(reproduction.walks, form=form, theta=1.0, n=longest)
             _bars(axes, _levels(of_form), [r.missed_stops for r in of_form], color, form)
         figure.legend(loc="outside upper center", ncols=3)
 
@@ -123,26 +123,26 @@ def _forms(found: Reproduction) -> Exhibit:
             *(
                 f"{_with_interval(record.missed_stops)}; {record.mean_stop:,.0f}"
                 for delta in DELTAS
-                for record in pick(found.walks, form=form, theta=1.0, n=n, delta=delta)
+                for record in pick(reproduction.walks, form=form, theta=1.0, n=n, delta=delta)
             ),
         ]
-        for n in found.size.lengths
+        for n in reproduction.size.lengths
         for form in FORMS
     ]
     title = "What the misprinted boundary costs"
     return Exhibit(
         title,
         f"θ one standard deviation above zero; in the plot n = {longest:,}. The boundary as printed, and as Algorithm "
-        "1 simplifies it, lies higher than the exact one: it reads more and uses less of the errors it was allowed. In "
-        "the table: important walks stopped (%), with 95 % interval; mean steps.",
+        "1 simplifies it, lies higher than the exact form: it reads more and uses less of the errors it was allowed. "
+        "In the table: important walks stopped (%), with 95 % interval; mean steps.",
         draw(title, paint),
         Table(["", *(f"δ = {100 * delta:g} %" for delta in DELTAS)], rows),
     )
 
 
-def _curved_levels(found: Reproduction, tail: str) -> Exhibit:
-    lengths = found.size.lengths
-    records = pick(found.walks, form=tail, persistence=0.0)
+def _curved_levels(reproduction: Reproduction, tail: str) -> Exhibit:
+    lengths = reproduction.size.lengths
+    records = pick(reproduction.walks, form=tail, persistence=0.0)
 
     def paint(figure: Figure) -> None:
         axes = _percent_axes(figure, "walks (%)")
@@ -158,29 +158,31 @@ def _curved_levels(found: Reproduction, tail: str) -> Exhibit:
 
     caption = (
         "Solid: wrong stops among all stops, which is what this boundary promises to keep below δ. Dashed: important "
-        "walks that were stopped. In the table, in per cent with 95 % intervals: wrong stops; important ones stopped. "
+        "walks that were stopped. In the table, in per cent with 95 % intervals: wrong stops; important walks stopped. "
         "Zeros are not drawn."
     )
     if tail == "gaussian":
-        [longer] = pick(records, n=1024, delta=0.1)
+        [record] = pick(records, n=1024, delta=0.1)
         caption += (
-            f" With n = 1,024 and δ = 10 %, {100 * longer.important:.1f} % of the walks are important; this boundary "
-            f"stops after {longer.mean_stop:.0f} steps on average and stops {100 * longer.missed:.0f} % of the "
-            "important ones. Where important examples are rarer than δ it may stop everything and still keep its "
+            f" With n = 1,024 and δ = 10 %, {100 * record.important:.1f} % of the walks are important; this boundary "
+            f"stops after {record.mean_stop:.0f} steps on average and stops {100 * record.missed:.0f} % of the "
+            "important walks. Where important examples are rarer than δ it may stop everything and still keep its "
             "promise. That is why our audit also measures how rare they are."
         )
     title = f"The curved boundary, {tail} tail"
     return Exhibit(title, caption, draw(title, paint), _by_length(lengths, records, show))
 
 
-def _stopping(found: Reproduction) -> Exhibit:
-    slope = exponent(found.stops)
+def _stopping(reproduction: Reproduction) -> Exhibit:
+    slope = exponent(reproduction.stops)
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
-        lengths = [stop.n for stop in found.stops]
-        last = found.stops[-1]
-        axes.loglog(lengths, [stop.mean for stop in found.stops], color=COLORS[0], marker="o", ms=3, label="measured")
+        lengths = [stop.n for stop in reproduction.stops]
+        last = reproduction.stops[-1]
+        axes.loglog(
+            lengths, [stop.mean for stop in reproduction.stops], color=COLORS[0], marker="o", ms=3, label="measured"
+        )
         axes.loglog(
             lengths,
             [last.mean * (n / last.n) ** 0.5 for n in lengths],
@@ -194,7 +196,10 @@ def _stopping(found: Reproduction) -> Exhibit:
 
     table = Table(
         ["n", "mean steps", "standard error", "of the walk (%)"],
-        [[f"{s.n:,}", f"{s.mean:,.1f}", f"{s.standard_error:.1f}", f"{100 * s.mean / s.n:.1f}"] for s in found.stops],
+        [
+            [f"{s.n:,}", f"{s.mean:,.1f}", f"{s.standard_error:.1f}", f"{100 * s.mean / s.n:.1f}"]
+            for s in reproduction.stops
+        ],
     )
     return Exhibit(
         "The stopping time grows like √n",
@@ -205,9 +210,9 @@ def _stopping(found: Reproduction) -> Exhibit:
     )
 
 
-def _correlated(found: Reproduction) -> Exhibit:
+def _correlated(reproduction: Reproduction) -> Exhibit:
     constant, curved = (
-        sorted(pick(found.walks, form=form, n=256, delta=0.1, theta=0.0), key=lambda record: record.persistence)
+        sorted(pick(reproduction.walks, form=form, n=256, delta=0.1, theta=0.0), key=lambda record: record.persistence)
         for form in ("exact", "gaussian")
     )
     where = [record.persistence for record in constant]
@@ -225,7 +230,7 @@ def _correlated(found: Reproduction) -> Exhibit:
     return Exhibit(
         title,
         "The same boundaries on walks whose neighbouring steps are correlated, as the pixels of an image are; n = 256, "
-        "δ = 10 %. A correlated walk spreads wider than the sum of its variances says. In per cent, with 95 % "
+        "δ = 10 %. The variance of a correlated walk exceeds the sum of its steps' variances. In per cent, with 95 % "
         "intervals.",
         draw(title, paint),
         Table(
