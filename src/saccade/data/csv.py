@@ -76,7 +76,7 @@ class CsvFile:
             ),
         }
 
-    def _converted(self, block: bytes, end: int) -> Batch | None:
+    def _converted(self, block: bytes | memoryview, end: int) -> Batch | None:
         """Return the rows of a block, or None where one may be bad."""
         arrow = pyarrow()
         names = [str(j) for j in range(len(self._columns))]
@@ -85,17 +85,17 @@ class CsvFile:
             table = arrow.csv.read_csv(arrow.BufferReader(block), read_options=options, **self._options)
         except arrow.ArrowInvalid:
             return None
-        X = np.empty((table.num_rows, self.n_features))
-        for j in range(self.n_features):
-            X[:, j] = table.column(j)
-        y = None
-        if self._target is not None:
-            y = _labels(table.column(self.n_features).combine_chunks())
+        if table.num_rows == 0:
+            return None
+        (record,) = table.combine_chunks().to_batches()
+        features = record.select([str(j) for j in self._features])
+        X = features.to_tensor(row_major=True).to_numpy()  # unlike an array's to_numpy, it imports no pandas
+        y = None if self._target is None else _labels(record.column(str(self._target)))
         if not np.isfinite(X).all() or (self._target is not None and y is None):
             return None
         return Batch(X, y, end, np.ones(table.num_rows, dtype=bool))
 
-    def _record_by_record(self, block: bytes, begin: int, end: int, bad: BadRows) -> Batch:
+    def _record_by_record(self, block: bytes | memoryview, begin: int, end: int, bad: BadRows) -> Batch:
         """Return the good rows of a block, and report the others."""
         lines = io.TextIOWrapper(io.BytesIO(block), "utf-8", "surrogateescape", newline="")
         reader = csv.reader(lines, delimiter=self._separator, skipinitialspace=True)
@@ -171,7 +171,7 @@ def _labels(column: Any) -> NDArray[Any] | None:
     if any(not text.strip(BLANKS) or (text[0] in BLANKS and text.strip(BLANKS)[0] == '"') for text in texts):
         return None
     labels = np.array([text.strip(BLANKS) for text in texts], dtype=object)
-    return np.asarray(labels[column.indices.to_numpy()])
+    return np.asarray(labels[np.from_dlpack(column.indices)])
 
 
 def _number(text: str) -> float:

@@ -30,21 +30,28 @@ class Beginning:
 
 def read_beginning(path: str, wanted: Wanted) -> Beginning:
     """Guess the separator and, where nobody says it, whether the first record has names."""
-    separator = max(SEPARATORS, key=lambda one: len(next(_records(path, one))[0]))
+    separator = max(SEPARATORS, key=lambda one: len(_next_fields(_records(path, one))))
     records = _records(path, separator)
     first, after_first = next(records)
     if any("\udc80" <= character <= "\udcff" for field in first for character in field):
         raise DataFileError(f"{path} is no UTF-8 text. Write it in UTF-8.")
     has_names = wanted.header
     if has_names is None:
-        second, _ = next(records, ([], 0))
-        has_names = _has_names(first, second, wanted)
+        has_names = _has_names(first, _next_fields(records), wanted)
     return Beginning(separator, first, has_names, after_first if has_names else _after_mark(path))
 
 
 def is_blank(fields: list[str]) -> bool:
     """Return whether a record is an empty line."""
     return not fields or (len(fields) == 1 and not fields[0].strip(BLANKS))
+
+
+def _next_fields(records: Iterator[tuple[list[str], int]]) -> list[str]:
+    """Return the fields of the next record: none where there is no other, or Python's csv finds a field too long."""
+    try:
+        return next(records, ([], 0))[0]
+    except DataFileError:
+        return []
 
 
 def _records(path: str, separator: str) -> Iterator[tuple[list[str], int]]:

@@ -98,7 +98,7 @@ _FAULTS = {
 }
 
 
-def _parse(block: bytes) -> tuple[Any, ...]:
+def _parse(block: bytes | memoryview) -> tuple[Any, ...]:
     buffer = np.frombuffer(block, dtype=np.uint8)
     lines, pairs = int(count(buffer, NEWLINE)), int(count(buffer, COLON))
     labels, found = np.empty(lines), np.empty(lines, np.int8)
@@ -109,7 +109,7 @@ def _parse(block: bytes) -> tuple[Any, ...]:
 
 
 def _read_again(
-    block: bytes,
+    block: bytes | memoryview,
     labels: NDArray[np.float64],
     data: NDArray[np.float64],
     indptr: NDArray[np.int32],
@@ -118,7 +118,7 @@ def _read_again(
 ) -> None:
     """Let Python read the lines with numbers that are very large or very small."""
     extreme = np.flatnonzero(found[stored] == EXTREME)
-    lines = block.split(b"\n") if extreme.size else []
+    lines = bytes(block).split(b"\n") if extreme.size else []
     for row in extreme.tolist():
         label, *pairs = lines[stored[row]].partition(b"#")[0].split()
         labels[row] = float(label)

@@ -44,7 +44,7 @@ def text_length(path: str) -> int:
         return sum(len(piece) for piece in iter(lambda: file.read(BLOCK), b""))
 
 
-def blocks(path: str, start: int, separator: str | None = None) -> Iterator[tuple[bytes, int, int]]:
+def blocks(path: str, start: int, separator: str | None = None) -> Iterator[tuple[bytes | memoryview, int, int]]:
     """Yield whole lines, or whole records of a CSV file with this separator, and where each block begins and ends.
 
     Places are bytes of the text. Blocks end at the last record before a multiple of BLOCK, so they are the same
@@ -54,18 +54,18 @@ def blocks(path: str, start: int, separator: str | None = None) -> Iterator[tupl
         file.seek(start)
         rest, place = b"", start
         while piece := file.read(BLOCK - file.tell() % BLOCK):
-            rest += piece
+            text = rest + piece if rest else piece
             last = not file.peek(1)  # type: ignore[attr-defined] # both kinds of file are buffered
-            cut, quote = _whole(rest, separator)
-            if quote >= 0 and (last or len(rest) - quote > LONGEST_QUOTED):
+            cut, quote = _whole(text, separator)
+            if quote >= 0 and (last or len(text) - quote > LONGEST_QUOTED):
                 line = line_at(path, place + quote)
                 raise DataFileError(f"{path}, line {line}: a quote opens a field that does not end. Close it.")
-            cut = len(rest) if last else cut
-            if cut == 0:
-                continue
-            block, rest = rest[:cut], rest[cut:]
-            begin, place = place, place + cut
-            yield block if block.endswith(b"\n") else block + b"\n", begin, place
+            if last:
+                yield text if text.endswith(b"\n") else text + b"\n", place, place + len(text)
+                return
+            if cut > 0:
+                yield memoryview(text)[:cut], place, place + cut  # a view, for a copy costs as much as reading
+            rest, place = text[cut:], place + cut
 
 
 def _whole(text: bytes, separator: str | None) -> tuple[int, int]:

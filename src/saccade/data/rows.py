@@ -57,7 +57,8 @@ def rows(
     ...         print(batch.X.tolist(), batch.y.tolist())
     [[1.0, 2.0], [3.0, 1.0]] ['elm', 'oak']
     """
-    wanted = Wanted(target, columns, n_features, header, zero_based)
+    names = None if columns is None else list(columns)
+    wanted = Wanted(target, names, n_features, header, zero_based)
     opened = ExitStack()  # what cannot be opened is said at once, and not when the first batch is asked for
     return _batches(opened, opened.enter_context(open_data(path, wanted, format)), skip_bad)
 
