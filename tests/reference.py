@@ -3,9 +3,12 @@
 import math
 
 import numpy as np
-from scipy.stats import norm
+from scipy.stats import binom, norm
 
 from saccade.kernels.randomness import AUDIT, uniform
+from saccade.reading.plan import decided
+from saccade.reading.arrays import ArraySource
+from saccade.reading.reader import read_plan
 
 
 def step_length(rule, strength, t, margin, norm2):
@@ -249,3 +252,73 @@ def least_squares(X, target, weight, features):
     solution = np.linalg.lstsq(design, target * np.sqrt(weight), rcond=None)[0]
     left = weight @ (X[:, features] @ solution[:-1] + solution[-1] - target) ** 2
     return solution, left
+
+
+def imputation(covariance, mean, absent, known):
+    """Return slopes, constants and the covariance left of some features given others, from the normal equations."""
+    slope = np.linalg.solve(covariance[np.ix_(known, known)], covariance[np.ix_(known, absent)])
+    left = covariance[np.ix_(absent, absent)] - covariance[np.ix_(absent, known)] @ slope
+    return slope, mean[absent] - mean[known] @ slope, left
+
+
+def weights_without(weights, features, population, missing):
+    """Return weights (scores, positions) that do without the missing features, a constant, and the variance left."""
+    regression = population.regression
+    covariance = regression.factor @ regression.factor.T
+    place = {feature: position for position, feature in enumerate(regression.order.tolist())}
+    total = {}  # of each feature, for an order may repeat it
+    for feature, weight in zip(features.tolist(), weights.T, strict=True):
+        total[feature] = total.get(feature, 0.0) + weight
+    left = np.where(missing[features], 0.0, weights)
+    constant, variance = np.zeros(len(weights)), np.zeros(len(weights))
+    lost = [feature for feature in total if missing[feature]]
+    known = [feature for feature in total if feature in place and not missing[feature]]
+    absent = [feature for feature in lost if feature in place]
+    for feature in set(lost) - set(absent):
+        constant += total[feature] * population.mean[feature]
+        variance += total[feature] ** 2 * population.variance[feature]
+    if absent:
+        slope, at_zero, uncertain = imputation(
+            covariance, regression.mean, [place[feature] for feature in absent], [place[feature] for feature in known]
+        )
+        through = np.array([total[feature] for feature in absent]).T
+        for feature, slopes in zip(known, slope, strict=True):
+            left[:, features.tolist().index(feature)] += through @ slopes
+        constant += through @ at_zero
+        variance += np.array([row @ uncertain @ row for row in through])
+    return left, constant, variance
+
+
+def plan_without(plan, population, missing, delta):
+    """Return the plan for rows that lack features."""
+    width = -norm.ppf(delta / 2)
+    weights, shift, lower, upper = (np.array(getattr(plan, name)) for name in ("weights", "shift", "lower", "upper"))
+    variance = np.zeros(len(plan.intercept))
+    for k, end in enumerate(plan.checkpoints):
+        part = slice(plan.begins[k], plan.begins[k] + end - plan.first[k])
+        features = plan.order[plan.first[k] : end]
+        weights[:, part], constant, uncertain = weights_without(weights[:, part], features, population, missing)
+        shift[:, k] += constant
+        variance = uncertain + (variance if plan.first[k] else 0.0)
+        demanded = width * math.sqrt(2 * variance.max() if len(variance) > 1 else variance[0])
+        lower[:, k] -= demanded
+        upper[:, k] += demanded
+    coef, constant, _ = weights_without(plan.coef, np.arange(plan.n_features), population, missing)
+    return plan._replace(
+        weights=weights, shift=shift, lower=lower, upper=upper, coef=coef, intercept=plan.intercept + constant
+    )
+
+
+def spare_features(plan, certificate, population, prices, rows):
+    """Return the sets of features without which all columns of these rows still bear the certificate out."""
+    full = decided(read_plan(plan.without_stops(), ArraySource(rows)).margin)
+    sets = [(feature,) for feature in plan.order[:64].tolist()]
+    sets += [tuple(prices.members(group).tolist()) for group in prices.groups]
+    spare = set()
+    for absent in sets:
+        missing = np.isin(np.arange(plan.n_features), absent)
+        without = plan_without(plan, population, missing, certificate.delta)
+        errors = np.sum(decided(read_plan(without, ArraySource(rows)).margin) != full)
+        if binom.cdf(errors, len(rows), certificate.delta) <= 1 - certificate.confidence:
+            spare.add(absent)
+    return spare

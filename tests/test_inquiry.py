@@ -2,11 +2,13 @@
 
 import json
 import math
+import os
+import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
 import reference
+from attended import MODELS, NAMES, N, attended
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
@@ -15,23 +17,31 @@ from data import correlated
 from saccade import attend
 from saccade.planning.absence import plan_without
 from saccade.reading.plan import decided
+from saccade.reading.arrays import ArraySource
 from saccade.reading.reader import read_plan
 
-N = 12
-NAMES = [f"f{j}" for j in range(N)]
+# How many sequences of answers are tried with each model: a tenth, unless all of them are asked for.
+EXAMPLES = 3400 if os.environ.get("SACCADE_TEST_LONG") == "1" else 340
 
 
-def attended(classes, **options):
-    X, y = correlated(4000, N, seed=1, separation=3.0, classes=classes)
-    frame = pd.DataFrame(X, columns=NAMES)
-    model = LogisticRegression(max_iter=500).fit(frame[:1000], y[:1000])
-    return attend(model, frame[1000:], delta=0.05, random_state=0, **options), frame
+@pytest.fixture(scope="module")
+def two():
+    return attended("two classes")[0]
 
 
-TWO, ROWS_OF_TWO = attended(2)
-FOUR, ROWS_OF_FOUR = attended(4)
-GROUPED, _ = attended(2, groups={"sample": ["f0", "f3", "f5"], "record": ["f1", "f2"]}, costs={"sample": 3.0})
-MODELS = {"two classes": (TWO, ROWS_OF_TWO), "four classes": (FOUR, ROWS_OF_FOUR), "groups": (GROUPED, ROWS_OF_TWO)}
+@pytest.fixture(scope="module")
+def rows_of_two():
+    return attended("two classes")[1]
+
+
+@pytest.fixture(scope="module")
+def four():
+    return attended("four classes")[0]
+
+
+@pytest.fixture(scope="module")
+def grouped():
+    return attended("groups")[0]
 
 
 def answer_all(inquiry, row):
@@ -42,7 +52,7 @@ def answer_all(inquiry, row):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_an_inquiry_ends_as_the_reader_does(name):
-    attentive, frame = MODELS[name]
+    attentive, frame = attended(name)
     reading = attentive.read(frame[:200])
     for i in range(200):
         inquiry = answer_all(attentive.inquire(), frame.iloc[i])
@@ -52,31 +62,44 @@ def test_an_inquiry_ends_as_the_reader_does(name):
         np.testing.assert_array_equal(inquiry.margin, reading.margin[i])
 
 
-def test_what_is_known_beforehand_costs_nothing_and_changes_no_label():
+def test_inquiries_of_one_fit_share_their_tables(two, rows_of_two):
+    assert two._questions() is two._questions()
+    again = pickle.loads(pickle.dumps(two))
+    assert "_shared_questions" not in vars(again)
+    assert again._questions().fingerprint == two._questions().fingerprint
+    assert two._questions({"f1": 7.0}).prices.price[1] == 7
+    assert two._questions().prices is two.prices_
+    before = again._questions()
+    again.set_params(delta=0.1).fit(rows_of_two)
+    assert again._questions() is not before
+    assert again._questions().plan is again.plan_
+
+
+def test_what_is_known_beforehand_costs_nothing_and_changes_no_label(two, rows_of_two):
     for i in range(50):
-        row = ROWS_OF_TWO.iloc[i]
-        first, last = TWO.plan_.order[0], TWO.plan_.order[-1]
-        plain = answer_all(TWO.inquire(), row)
-        helped = answer_all(TWO.inquire(known={NAMES[first]: row.iloc[first], NAMES[last]: row.iloc[last]}), row)
+        row = rows_of_two.iloc[i]
+        first, last = two.plan_.order[0], two.plan_.order[-1]
+        plain = answer_all(two.inquire(), row)
+        helped = answer_all(two.inquire(known={NAMES[first]: row.iloc[first], NAMES[last]: row.iloc[last]}), row)
         assert helped.label == plain.label
         assert helped.certified
         assert helped.spent < plain.spent
         assert NAMES[first] not in helped.asked
-    everything = TWO.inquire(known=dict(ROWS_OF_TWO.iloc[0]))
+    everything = two.inquire(known=dict(rows_of_two.iloc[0]))
     assert everything.label is not None
     assert everything.spent == 0
 
 
-def test_a_group_is_asked_for_once_and_paid_for_once():
-    row, inquiry, spent = ROWS_OF_TWO.iloc[int(np.argmax(GROUPED.read(ROWS_OF_TWO).n_read))], GROUPED.inquire(), []
+def test_a_group_is_asked_for_once_and_paid_for_once(rows_of_two, grouped):
+    row, inquiry, spent = rows_of_two.iloc[int(np.argmax(grouped.read(rows_of_two).n_read))], grouped.inquire(), []
     while inquiry.wanted is not None:
         sample = {"f0", "f3", "f5"} & set(inquiry.needed)
         inquiry.tell_many({name: row[name] for name in sample or {inquiry.wanted}})
         spent.append(inquiry.spent)
-        assert inquiry.spent == GROUPED.prices_.total([NAMES.index(name) for name in inquiry.asked])
+        assert inquiry.spent == grouped.prices_.total([NAMES.index(name) for name in inquiry.asked])
     assert sorted(spent) == spent
     assert {"f0", "f3", "f5"} <= set(inquiry.asked)
-    dear = GROUPED.inquire(costs={"sample": 100.0}, groups={"sample": ["f0", "f3", "f5"]})
+    dear = grouped.inquire(costs={"sample": 100.0}, groups={"sample": ["f0", "f3", "f5"]})
     assert answer_all(dear, row).spent >= 100
 
 
@@ -94,16 +117,16 @@ def test_a_group_is_asked_for_once_and_paid_for_once():
         ({"f1": 1.0, 1: 2.0}, ValueError, "told already"),
     ],
 )
-def test_what_cannot_be_is_refused_and_nothing_changes(told, error, message):
-    inquiry = TWO.inquire(known={"f0": 0.1})
+def test_what_cannot_be_is_refused_and_nothing_changes(told, error, message, two):
+    inquiry = two.inquire(known={"f0": 0.1})
     before = inquiry.to_json()
     with pytest.raises(error, match=message):
         inquiry.tell_many(told)
     assert inquiry.to_json() == before
 
 
-def test_nothing_is_taken_once_the_label_is_clear():
-    inquiry = answer_all(TWO.inquire(), ROWS_OF_TWO.iloc[0])
+def test_nothing_is_taken_once_the_label_is_clear(two, rows_of_two):
+    inquiry = answer_all(two.inquire(), rows_of_two.iloc[0])
     for more in (lambda: inquiry.tell(1.0), lambda: inquiry.tell_many({"f0": 1.0})):
         with pytest.raises(ValueError, match="nothing more is asked for"):
             more()
@@ -111,7 +134,7 @@ def test_nothing_is_taken_once_the_label_is_clear():
 
 @pytest.mark.parametrize("name", MODELS)
 def test_what_cannot_be_had_is_replaced_by_what_the_other_features_tell(name):
-    attentive, frame = MODELS[name]
+    attentive, frame = attended(name)
     for i in range(100):
         row, inquiry, rng = frame.iloc[i], attentive.inquire(), np.random.default_rng(i)
         lacking = np.zeros(N, dtype=bool)
@@ -126,30 +149,30 @@ def test_what_cannot_be_had_is_replaced_by_what_the_other_features_tell(name):
         assert inquiry.certified == (not lacking.any() or tuple(np.flatnonzero(lacking)) in attentive.population_.spare)
 
 
-def test_with_everything_missing_the_label_is_what_is_expected_and_not_certified():
-    inquiry = TWO.inquire()
+def test_with_everything_missing_the_label_is_what_is_expected_and_not_certified(two):
+    inquiry = two.inquire()
     while inquiry.wanted is not None:
         inquiry.tell(None)
-    mean = TWO.population_.regression.expected + TWO.plan_.intercept
-    assert inquiry.label == TWO.classes_[int(mean[0] > 0)]
+    mean = two.population_.regression.expected + two.plan_.intercept
+    assert inquiry.label == two.classes_[int(mean[0] > 0)]
     assert not inquiry.certified
     assert 0.5 <= inquiry.confidence < 1
 
 
-def test_what_is_missing_and_was_never_read_spoils_nothing():
-    row = ROWS_OF_TWO.iloc[int(np.argmin(TWO.read(ROWS_OF_TWO).n_read))]
-    last = NAMES[int(TWO.plan_.order[-1])]
-    inquiry = answer_all(TWO.inquire(known={last: None}), row)
+def test_what_is_missing_and_was_never_read_spoils_nothing(two, rows_of_two):
+    row = rows_of_two.iloc[int(np.argmin(two.read(rows_of_two).n_read))]
+    last = NAMES[int(two.plan_.order[-1])]
+    inquiry = answer_all(two.inquire(known={last: None}), row)
     assert inquiry.certified
-    assert inquiry.label == answer_all(TWO.inquire(), row).label
+    assert inquiry.label == answer_all(two.inquire(), row).label
 
 
-def test_a_margin_that_overflows_is_refused_and_nothing_is_taken():
-    coef = TWO.plan_.coef[0]
+def test_a_margin_that_overflows_is_refused_and_nothing_is_taken(two):
+    coef = two.plan_.coef[0]
     huge = {name: 1.7e308 * np.sign(coef[j]) * (-1) ** j for j, name in enumerate(NAMES)}
     with pytest.raises(ValueError, match="overflows"):
-        TWO.inquire(known=huge)
-    inquiry = TWO.inquire()
+        two.inquire(known=huge)
+    inquiry = two.inquire()
     before = inquiry.to_json()
     with pytest.raises(ValueError, match="overflows"):
         inquiry.tell_many(huge)
@@ -166,25 +189,25 @@ def test_features_without_any_weight_are_not_asked_for():
     assert inquiry.confidence == 1
 
 
-def test_prices_of_one_row_replace_those_of_the_model_and_its_groups_stay():
-    row = ROWS_OF_TWO.iloc[int(np.argmax(GROUPED.read(ROWS_OF_TWO).n_read))]
-    dear = answer_all(GROUPED.inquire({"sample": 100.0}), row)
+def test_prices_of_one_row_replace_those_of_the_model_and_its_groups_stay(rows_of_two, grouped):
+    row = rows_of_two.iloc[int(np.argmax(grouped.read(rows_of_two).n_read))]
+    dear = answer_all(grouped.inquire({"sample": 100.0}), row)
     assert dear.spent >= 100
-    assert dear.asked == answer_all(GROUPED.inquire(), row).asked
+    assert dear.asked == answer_all(grouped.inquire(), row).asked
 
 
 @pytest.mark.parametrize("values", [[1.0], "f1", 3])
-def test_values_that_are_no_dict_are_refused(values):
+def test_values_that_are_no_dict_are_refused(values, two):
     with pytest.raises(TypeError, match="Expected a dict"):
-        TWO.inquire().tell_many(values)
+        two.inquire().tell_many(values)
     with pytest.raises(TypeError, match="Expected a dict"):
-        TWO.inquire(known=values)
+        two.inquire(known=values)
 
 
-def test_confidence_grows_with_what_is_known_on_average_and_is_one_at_the_end():
+def test_confidence_grows_with_what_is_known_on_average_and_is_one_at_the_end(two, rows_of_two):
     early, late = [], []
     for i in range(200):
-        row, inquiry = ROWS_OF_TWO.iloc[i], TWO.inquire()
+        row, inquiry = rows_of_two.iloc[i], two.inquire()
         seen = []
         while inquiry.wanted is not None:
             inquiry.tell(row[inquiry.wanted])
@@ -192,58 +215,64 @@ def test_confidence_grows_with_what_is_known_on_average_and_is_one_at_the_end():
         early.append(seen[0])
         late.append(seen[-1])
     assert np.mean(late) > np.mean(early)
-    assert TWO.inquire(known=dict(row)).confidence == 1
+    assert two.inquire(known=dict(row)).confidence == 1
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_confidence_is_about_right(name):
+def test_confidence_tells_sure_rows_from_unsure_ones_and_is_about_right_for_both(name):
     """After a few answers the full model agrees with the label leaned to about as often as is said."""
-    attentive, frame = MODELS[name]
-    full = attentive.classes_[
-        (attentive.full_margin(frame) > 0).astype(int)
-        if attentive.classes_.size == 2
-        else attentive.full_margin(frame).argmax(axis=1)
-    ]
-    said, right = [], []
-    for i in range(600):
-        inquiry = attentive.inquire(known={name: frame.loc[i, name] for name in NAMES[:3]})
-        said.append(inquiry.confidence)
-        right.append(inquiry.leaning == full[i])
-    assert abs(np.mean(said) - np.mean(right)) < 0.1
+    attentive, frame = attended(name)
+    full = attentive.full_margin(frame)
+    codes = (full > 0).astype(int) if full.ndim == 1 else full.argmax(axis=1)
+    inquiries = [attentive.inquire(known=known) for known in frame[NAMES[:5]][:1000].to_dict("records")]
+    said = np.array([inquiry.confidence for inquiry in inquiries])
+    right = np.array([inquiry.leaning for inquiry in inquiries]) == attentive.classes_[codes[:1000]]
+    for alike in np.array_split(np.argsort(said), 5):
+        assert abs(said[alike].mean() - right[alike].mean()) < 0.15
+    base_rate = right.mean()
+    assert np.mean((said - right) ** 2) < 0.92 * base_rate * (1 - base_rate)  # the Brier score of the base rate
 
 
-def test_an_inquiry_goes_on_in_another_process():
-    row = ROWS_OF_TWO.iloc[int(np.argmax(TWO.read(ROWS_OF_TWO).n_read))]
-    inquiry = TWO.inquire(known={"f7": row["f7"]}, costs={"f1": 5.0})
+def test_an_inquiry_goes_on_in_another_process(two, rows_of_two):
+    row = rows_of_two.iloc[int(np.argmax(two.read(rows_of_two).n_read))]
+    inquiry = two.inquire(known={"f7": row["f7"]}, costs={"f1": 5.0})
     inquiry.tell(row[inquiry.wanted])
     inquiry.tell(None)
-    again = TWO.resume(json.dumps(json.loads(inquiry.to_json())))
+    again = two.resume(json.dumps(json.loads(inquiry.to_json())))
     for name in ("wanted", "needed", "asked", "spent", "label", "margin", "confidence", "certified"):
         assert getattr(again, name) == getattr(inquiry, name)
     assert answer_all(again, row).label == answer_all(inquiry, row).label
     assert again.spent == inquiry.spent
 
 
+@pytest.mark.parametrize("text", ["", "[]", '{"saccade inquiry": 1}', "[" * 100_000])
+def test_a_text_that_is_no_inquiry_is_refused(two, text):
+    with pytest.raises(ValueError, match="not an inquiry"):
+        two.resume(text)
+
+
+def test_an_inquiry_about_another_model_is_refused(two, four):
+    with pytest.raises(ValueError, match="another model"):
+        two.resume(four.inquire().to_json())
+
+
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("written", "changed", "message"),
     [
-        ("", "not an inquiry"),
-        ("[]", "not an inquiry"),
-        ('{"saccade inquiry": 1}', "not an inquiry"),
-        (FOUR.inquire().to_json(), "another model"),
-        (TWO.inquire().to_json().replace('inquiry": 1', 'inquiry": 2'), "format 2"),
-        (TWO.inquire().to_json().replace('"told": []', '"told": [[[1, "x"]]]'), "not an inquiry"),
-        (TWO.inquire().to_json().replace('"told": []', '"told": [[[1, 1], [1, 1]]]'), "told twice"),
-        (TWO.inquire().to_json().replace('"told": []', '"told": [[[1, 1]], [[1, 1]]]'), "told already"),
-        (TWO.inquire().to_json().replace('"price": [1.0', '"price": [-1.0'), "prices"),
-        (TWO.inquire().to_json().replace('"purchase": [0', '"purchase": [1' + "0" * 30), "not an inquiry"),
-        ("[" * 100_000, "not an inquiry"),
-        (TWO.inquire().to_json().replace('"purchase": [', '"purchase": [77, '), "prices"),
+        ('inquiry": 1', 'inquiry": 2', "format 2"),
+        ('"told": []', '"told": [[[1, "x"]]]', "not an inquiry"),
+        ('"told": []', '"told": [[[1, 1], [1, 1]]]', "told twice"),
+        ('"told": []', '"told": [[[1, 1]], [[1, 1]]]', "told already"),
+        ('"price": [1.0', '"price": [-1.0', "prices"),
+        ('"purchase": [0', '"purchase": [1' + "0" * 30, "not an inquiry"),
+        ('"purchase": [', '"purchase": [77, ', "prices"),
     ],
 )
-def test_a_text_that_is_no_inquiry_of_this_model_is_refused(text, message):
+def test_an_inquiry_that_was_tampered_with_is_refused(two, written, changed, message):
+    text = two.inquire().to_json()
+    assert written in text
     with pytest.raises(ValueError, match=message):
-        TWO.resume(text)
+        two.resume(text.replace(written, changed))
 
 
 STEPS = st.lists(
@@ -257,10 +286,10 @@ STEPS = st.lists(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
-@settings(deadline=None, max_examples=3400)
+@settings(deadline=None, max_examples=EXAMPLES)
 @given(row=st.integers(0, 3999), steps=STEPS, with_gaps=st.booleans())
 def test_any_sequence_of_answers_ends_in_the_readers_label(name, row, steps, with_gaps):
-    attentive, frame = MODELS[name]
+    attentive, frame = attended(name)
     values, inquiry, gaps = frame.iloc[row], attentive.inquire(), set()
     for step, position in steps:
         before = inquiry.to_json()
@@ -298,4 +327,4 @@ def test_any_sequence_of_answers_ends_in_the_readers_label(name, row, steps, wit
         lacking = np.isin(NAMES, list(gaps))
         without = plan_without(attentive.plan_, attentive.population_, lacking, 0.05)
         filled = np.where(lacking, 0.0, values)[None]
-        assert inquiry.label == attentive.classes_[decided(read_plan(without, filled)[0])[0]]
+        assert inquiry.label == attentive.classes_[decided(read_plan(without, ArraySource(filled)).margin)[0]]

@@ -1,11 +1,28 @@
 """Rows whose features are fetched when they are wanted."""
 
 import asyncio
+import itertools
 import threading
+import time
 
 import numpy as np
 import pytest
-from test_inquiry import FOUR, GROUPED, NAMES, ROWS_OF_FOUR, ROWS_OF_TWO, TWO
+from attended import NAMES, attended
+
+
+@pytest.fixture(scope="module")
+def two():
+    return attended("two classes")[0]
+
+
+@pytest.fixture(scope="module")
+def rows_of_two():
+    return attended("two classes")[1]
+
+
+@pytest.fixture(scope="module")
+def grouped():
+    return attended("groups")[0]
 
 
 class Store:
@@ -41,7 +58,7 @@ def check(found, attentive, frame, count=100):
     assert len(found) == count
 
 
-@pytest.mark.parametrize(("attentive", "frame"), [(TWO, ROWS_OF_TWO), (FOUR, ROWS_OF_FOUR)], ids=["two", "four"])
+@pytest.mark.parametrize("name", ["two classes", "four classes"])
 @pytest.mark.parametrize(
     ("way", "options"),
     [
@@ -52,7 +69,8 @@ def check(found, attentive, frame, count=100):
         ("fetch_slowly", {"concurrency": 8}),
     ],
 )
-def test_every_way_to_fetch_gives_the_readers_labels_and_fetches_nothing_twice(attentive, frame, way, options):
+def test_every_way_to_fetch_gives_the_readers_labels_and_fetches_nothing_twice(name, way, options):
+    attentive, frame = attended(name)
     store = Store(frame)
     found = attentive.predict_lazily(getattr(store, way), range(100), **options)
     check(found, attentive, frame)
@@ -64,39 +82,39 @@ def test_every_way_to_fetch_gives_the_readers_labels_and_fetches_nothing_twice(a
         assert len(store.calls) < len(cells)
 
 
-def test_in_an_event_loop_there_is_an_asynchronous_twin():
-    store = Store(ROWS_OF_TWO)
+def test_in_an_event_loop_there_is_an_asynchronous_twin(two, rows_of_two):
+    store = Store(rows_of_two)
 
     async def main():
         with pytest.raises(RuntimeError, match="predict_lazily_async"):
-            TWO.predict_lazily(store.fetch_slowly, range(3))
+            two.predict_lazily(store.fetch_slowly, range(3))
         with pytest.raises(TypeError, match="coroutine function"):
-            await TWO.predict_lazily_async(store.fetch, range(3))
-        check(TWO.predict_lazily(store.fetch, range(10)), TWO, ROWS_OF_TWO, 10)
-        return await TWO.predict_lazily_async(store.fetch_slowly, range(100), concurrency=20)
+            await two.predict_lazily_async(store.fetch, range(3))
+        check(two.predict_lazily(store.fetch, range(10)), two, rows_of_two, 10)
+        return await two.predict_lazily_async(store.fetch_slowly, range(100), concurrency=20)
 
-    check(asyncio.run(main()), TWO, ROWS_OF_TWO)
+    check(asyncio.run(main()), two, rows_of_two)
 
 
-def test_a_record_brings_a_whole_group_in_one_call():
+def test_a_record_brings_a_whole_group_in_one_call(rows_of_two, grouped):
     calls = []
 
     def fetch(row, feature):
         calls.append((row, feature))
         group = next((set(one) for one in (["f0", "f3", "f5"], ["f1", "f2"]) if feature in one), {feature})
-        return {**ROWS_OF_TWO.loc[row, sorted(group)].to_dict(), "id": row}
+        return {**rows_of_two.loc[row, sorted(group)].to_dict(), "id": row}
 
-    found = GROUPED.predict_lazily(fetch, range(60))
-    np.testing.assert_array_equal(found.label, GROUPED.predict(ROWS_OF_TWO[:60]))
+    found = grouped.predict_lazily(fetch, range(60))
+    np.testing.assert_array_equal(found.label, grouped.predict(rows_of_two[:60]))
     for row in range(60):
-        purchases = [GROUPED.prices_.purchase[NAMES.index(feature)] for number, feature in calls if number == row]
+        purchases = [grouped.prices_.purchase[NAMES.index(feature)] for number, feature in calls if number == row]
         assert len(purchases) == len(set(purchases))
-        assert found.spent[row] == GROUPED.prices_.price[purchases].sum()
+        assert found.spent[row] == grouped.prices_.price[purchases].sum()
 
 
 @pytest.mark.parametrize("options", [{}, {"concurrency": 4}, {"concurrency": 4, "slow": True}])
-def test_an_exception_is_reported_with_its_row_and_loses_no_other(options):
-    store = Store(ROWS_OF_TWO)
+def test_an_exception_is_reported_with_its_row_and_loses_no_other(options, two, rows_of_two):
+    store = Store(rows_of_two)
     slow = options.pop("slow", False)
 
     def fetch(row, feature):
@@ -108,39 +126,39 @@ def test_an_exception_is_reported_with_its_row_and_loses_no_other(options):
         await asyncio.sleep(0)
         return fetch(row, feature)
 
-    found = TWO.predict_lazily(fetch_slowly if slow else fetch, range(20), **options)
+    found = two.predict_lazily(fetch_slowly if slow else fetch, range(20), **options)
     assert set(found.failed) == {5, 7}
     assert isinstance(found.failed[5], OSError)
     assert "finite" in str(found.failed[7])
     assert found.label.mask.nonzero()[0].tolist() == [5, 7]
     assert not found.certified[[5, 6, 7]].any()
     others = [row for row in range(20) if row not in (5, 6, 7)]
-    np.testing.assert_array_equal(found.label[others], TWO.predict(ROWS_OF_TWO[:20])[others])
+    np.testing.assert_array_equal(found.label[others], two.predict(rows_of_two[:20])[others])
 
 
-def test_a_record_with_gaps_where_nothing_is_needed_is_as_good_as_a_whole_one():
+def test_a_record_with_gaps_where_nothing_is_needed_is_as_good_as_a_whole_one(two, rows_of_two):
     def fetch(row, feature):
         gaps = {name: None if name < "f5" else float("nan") for name in NAMES}
-        return {**gaps, feature: ROWS_OF_TWO.loc[row, feature]}
+        return {**gaps, feature: rows_of_two.loc[row, feature]}
 
-    found = TWO.predict_lazily(fetch, range(50))
-    check(found, TWO, ROWS_OF_TWO, 50)
+    found = two.predict_lazily(fetch, range(50))
+    check(found, two, rows_of_two, 50)
 
 
-def test_a_margin_that_overflows_belongs_to_its_row():
-    coef = TWO.plan_.coef[0]
+def test_a_margin_that_overflows_belongs_to_its_row(two, rows_of_two):
+    coef = two.plan_.coef[0]
 
     def fetch(row, feature):
         j = NAMES.index(feature)
-        return 1.7e308 * np.sign(coef[j]) * (-1) ** j if row == 3 else ROWS_OF_TWO.loc[row, feature]
+        return 1.7e308 * np.sign(coef[j]) * (-1) ** j if row == 3 else rows_of_two.loc[row, feature]
 
-    found = TWO.predict_lazily(fetch, range(10))
+    found = two.predict_lazily(fetch, range(10))
     assert set(found.failed) <= {3}
     others = [row for row in range(10) if row != 3]
-    np.testing.assert_array_equal(found.label[others], TWO.predict(ROWS_OF_TWO[:10])[others])
+    np.testing.assert_array_equal(found.label[others], two.predict(rows_of_two[:10])[others])
 
 
-def test_when_one_call_is_cancelled_no_other_goes_on():
+def test_when_one_call_is_cancelled_no_other_goes_on(two, rows_of_two):
     calls = []
 
     async def fetch(row, feature):
@@ -148,11 +166,11 @@ def test_when_one_call_is_cancelled_no_other_goes_on():
         await asyncio.sleep(0.001)
         if row == 5:
             raise asyncio.CancelledError
-        return ROWS_OF_TWO.loc[row, feature]
+        return rows_of_two.loc[row, feature]
 
     async def main():
         with pytest.raises(asyncio.CancelledError):
-            await TWO.predict_lazily_async(fetch, range(100), concurrency=4)
+            await two.predict_lazily_async(fetch, range(100), concurrency=4)
         before = len(calls)
         await asyncio.sleep(0.05)
         return before
@@ -160,20 +178,132 @@ def test_when_one_call_is_cancelled_no_other_goes_on():
     assert asyncio.run(main()) == len(calls)
 
 
-def test_answers_of_the_wrong_shape_fail_their_rows_with_the_reason():
-    found = TWO.predict_lazily(lambda rows, feature: [0.0], range(4), batch=4)
+def ways(fetch, pause=0.0):
+    """Return the same fetcher for both drivers, and the options that go with each."""
+
+    def in_threads(row, feature):
+        time.sleep(pause)
+        return fetch(row, feature)
+
+    async def in_tasks(row, feature):
+        await asyncio.sleep(pause)
+        return fetch(row, feature)
+
+    return {"alone": (in_threads, 1), "threads": (in_threads, 4), "tasks": (in_tasks, 4)}
+
+
+WAYS = list(ways(None))
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("batch", [None, 5])
+def test_rows_are_taken_when_they_can_be_served_and_in_the_callers_thread(two, rows_of_two, way, batch):
+    begun, ahead, threads = set(), [], set()
+
+    def rows():
+        for row in range(100):
+            ahead.append(row - len(begun))
+            threads.add(threading.get_ident())
+            yield row
+
+    def fetch(asked, feature):
+        begun.update([asked] if batch is None else asked)
+        values = rows_of_two.loc[asked, feature]
+        return values if batch is None else values.tolist()
+
+    fetcher, concurrency = ways(fetch, 0.001)[way]
+    found = two.predict_lazily(fetcher, rows(), concurrency=concurrency, batch=batch)
+    check(found, two, rows_of_two)
+    assert max(ahead) < concurrency * (batch or 1)
+    assert threads == {threading.get_ident()}
+
+
+def test_results_are_in_the_order_of_the_rows_whichever_ends_first(two, rows_of_two):
+    def fetch(row, feature):
+        time.sleep(0.03 if row in (0, 50) else 0)
+        return rows_of_two.loc[row, feature]
+
+    async def fetch_slowly(row, feature):
+        await asyncio.sleep(0.03 if row in (0, 50) else 0)
+        return rows_of_two.loc[row, feature]
+
+    for fetcher in (fetch, fetch_slowly):
+        check(two.predict_lazily(fetcher, range(100), concurrency=4), two, rows_of_two)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_goes_wrong_in_the_rows_themselves_is_raised_and_nothing_goes_on(two, rows_of_two, way):
+    calls = []
+
+    def rows():
+        yield from range(10)
+        raise OSError("the table is gone")
+
+    def fetch(row, feature):
+        calls.append(row)
+        return rows_of_two.loc[row, feature]
+
+    fetcher, concurrency = ways(fetch, 0.001)[way]
+    with pytest.raises(OSError, match="the table is gone"):
+        two.predict_lazily(fetcher, rows(), concurrency=concurrency)
+    before = len(calls)
+    time.sleep(0.05)
+    assert len(calls) == before
+
+
+@pytest.mark.parametrize(
+    ("way", "interruption"), [(way, KeyboardInterrupt) for way in WAYS[:2]] + [("tasks", asyncio.CancelledError)]
+)
+def test_an_interruption_ends_even_an_endless_stream(two, rows_of_two, way, interruption):
+    calls = []
+
+    def fetch(row, feature):
+        calls.append(row)
+        if row == 20:
+            raise interruption
+        return rows_of_two.loc[row, feature]
+
+    fetcher, concurrency = ways(fetch, 0.001)[way]
+    with pytest.raises(interruption):
+        two.predict_lazily(fetcher, itertools.cycle(range(1000)), concurrency=concurrency)
+    before = len(calls)
+    time.sleep(0.05)
+    assert len(calls) == before
+    assert max(calls) < 20 + 5 * concurrency
+
+
+def test_an_interruption_of_the_caller_ends_what_the_threads_do(two, rows_of_two):
+    calls = []
+
+    def rows():
+        yield from range(20)
+        raise KeyboardInterrupt  # as when somebody presses Ctrl+C while the caller waits
+
+    def fetch(row, feature):
+        calls.append(row)
+        time.sleep(0.01)
+        return rows_of_two.loc[row, feature]
+
+    with pytest.raises(KeyboardInterrupt):
+        two.predict_lazily(fetch, rows(), concurrency=4)
+    asked = two.predict_lazily(fetch, range(20)).n_asked.sum()
+    assert len(calls) < 2 * asked
+
+
+def test_answers_of_the_wrong_shape_fail_their_rows_with_the_reason(two):
+    found = two.predict_lazily(lambda rows, feature: [0.0], range(4), batch=4)
     assert "must return as many values" in str(found.failed[0])
-    found = TWO.predict_lazily(lambda row, feature: {"other": 1.0}, range(2))
+    found = two.predict_lazily(lambda row, feature: {"other": 1.0}, range(2))
     assert "without it" in str(found.failed[1])
 
 
 @pytest.mark.parametrize("options", [{"concurrency": 0}, {"concurrency": 1.5}, {"batch": 0}, {"batch": True}])
-def test_impossible_numbers_of_calls_are_refused(options):
+def test_impossible_numbers_of_calls_are_refused(options, two):
     with pytest.raises(ValueError, match="at least 1"):
-        TWO.predict_lazily(lambda row, feature: 0.0, range(3), **options)
+        two.predict_lazily(lambda row, feature: 0.0, range(3), **options)
 
 
-def test_no_rows_give_an_empty_reading():
-    found = TWO.predict_lazily(lambda row, feature: 0.0, [])
+def test_no_rows_give_an_empty_reading(two):
+    found = two.predict_lazily(lambda row, feature: 0.0, [])
     assert len(found) == 0
-    assert found.label.dtype == TWO.classes_.dtype
+    assert found.label.dtype == two.classes_.dtype

@@ -46,6 +46,8 @@ def spare_features(
     alone = [(int(feature),) for feature in dict.fromkeys(plan.order[:most].tolist())]
     groups = [tuple(prices.members(int(group)).tolist()) for group in prices.groups]
     candidates = tuple(dict.fromkeys([*alone, *groups]))
+    if not candidates:
+        return frozenset()
     full = read_plan(plan.without_stops(), ArraySource(rows)).margin
     kept = _features_kept(plan, population, candidates)
     if rows.shape[0] * kept.size * rows.itemsize + full.nbytes <= MOST_BYTES_KEPT:
