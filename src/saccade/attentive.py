@@ -2,20 +2,17 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import _safe_indexing, check_array, check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
-    _get_feature_names,
-    _num_samples,
     assert_all_finite,
     check_consistent_length,
     check_is_fitted,
@@ -36,10 +33,21 @@ from saccade.planning.planners import plan_columns, plan_family
 from saccade.planning.prices import Feature, Prices, price_list
 from saccade.promises.certificate import Certificate
 from saccade.promises.learn_then_test import rows_needed
-from saccade.reading.inputs import as_read_only, check_rows, is_plain, raise_not_finite
+from saccade.reading.inputs import as_read_only, check_rows, feature_names, is_plain, raise_not_finite
+from saccade.reading.parameters import (
+    ARRAY_LIKE,
+    NONE,
+    RANDOM_STATE,
+    Kinds,
+    check_parameters,
+    having,
+    instance,
+    real,
+    text,
+)
 from saccade.reading.plan import Plan, Reading, decided
 from saccade.reading.reader import read_plan
-from saccade.reading.tables import as_table
+from saccade.reading.tables import as_table, take_rows
 
 __all__ = ["AttentiveClassifier", "attend"]
 
@@ -151,20 +159,20 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     0.05
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [HasMethods(["fit"]), None],
-        "delta": [Interval(Real, 0, 1, closed="neither")],
-        "confidence": [Interval(Real, 0, 1, closed="neither")],
-        "boundary": [str, HasMethods(["law", "limit"])],
-        "order": [StrOptions({"greedy", *CODES})],
-        "costs": ["array-like", dict, None],
-        "groups": ["array-like", dict, None],
-        "calibration_size": [Interval(Real, 0, 1, closed="neither")],
-        "average_features": [Interval(Real, 0, None, closed="neither"), None],
-        "fewest": [StrOptions({"features", "columns"})],
-        "when_too_few": [StrOptions({"raise", "read"})],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
+    _kinds: ClassVar[Kinds] = {
+        "estimator": [having("fit"), NONE],
+        "delta": [real(0, 1)],
+        "confidence": [real(0, 1)],
+        "boundary": [instance(str), having("law", "limit")],
+        "order": [text({"greedy", *CODES})],
+        "costs": [ARRAY_LIKE, instance(dict), NONE],
+        "groups": [ARRAY_LIKE, instance(dict), NONE],
+        "calibration_size": [real(0, 1)],
+        "average_features": [real(0), NONE],
+        "fewest": [text({"features", "columns"})],
+        "when_too_few": [text({"raise", "read"})],
+        "n_jobs": [instance(Integral), NONE],
+        "random_state": [RANDOM_STATE],
     }
 
     def __init__(
@@ -200,10 +208,10 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None, **fit_params: Any) -> Self:
         """Fit the estimator, plan and calibrate; or plan and calibrate only, where the estimator is frozen."""
-        self._validate_params()
+        self._check_parameters()
         X, y = self._check_given(X, y)
         random = check_random_state(self.random_state)
-        mixed = random.permutation(_num_samples(X))
+        mixed = random.permutation(X.shape[0])
         held_out = round(self.calibration_size * mixed.size)
         calibration, others = mixed[:held_out], mixed[held_out:]
         estimator = self.estimator
@@ -212,7 +220,7 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         model = linear_model(estimator)
         self._check_fits(model, X)
         seed = int(random.randint(2**31 - 1))
-        found = model.names if model.names is not None else _get_feature_names(X)
+        found = model.names if model.names is not None else feature_names(X)
         names = None if found is None else tuple(map(str, found))
         prices = price_list(self.costs, self.groups, model.coef.shape[1], names)
         plan, certificate, population = self._planned(model, prices, X, others, calibration, seed)
@@ -314,6 +322,9 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         estimator = Pegasos() if self.estimator is None else self.estimator
         return MetadataRouter(owner=self).add(estimator=estimator, method_mapping=mapping)
 
+    def _check_parameters(self) -> None:
+        check_parameters(self, self._kinds)
+
     def _check_given(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Return rows that can be cut into parts, and labels that go with them."""
         if as_table(X) is None:
@@ -333,8 +344,8 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
         estimator = Pegasos(random_state=self.random_state) if self.estimator is None else clone(self.estimator)
         routed = process_routing(self, "fit", **fit_params).estimator.fit
-        part = {name: _safe_indexing(value, rows) for name, value in routed.items()}
-        return estimator.fit(_safe_indexing(X, rows), _safe_indexing(y, rows), **part)
+        part = {name: take_rows(value, rows) for name, value in routed.items()}
+        return estimator.fit(take_rows(X, rows), take_rows(y, rows), **part)
 
     def _check_fits(self, model: LinearModel, X: Any) -> None:
         given, taught = X.shape[1], model.coef.shape[1]
@@ -342,7 +353,7 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise ValueError(
                 f"The model was fitted on {taught} features, but X has {given}. Pass rows of the same features."
             )
-        columns = _get_feature_names(X)
+        columns = feature_names(X)
         if model.names is not None and columns is not None and list(model.names) != list(columns):
             apart = next(k for k in range(taught) if model.names[k] != columns[k])
             raise ValueError(
@@ -420,7 +431,7 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _as_floats(self, X: Any, rows: NDArray[np.intp]) -> NDArray[Any]:
         """Return some rows as an array of floats, all of them finite: what is planned on is read in full."""
-        part = check_array(_safe_indexing(X, rows), accept_sparse="csr", dtype=FLOATS_AND_BYTES, input_name="X")
+        part = check_array(take_rows(X, rows), accept_sparse="csr", dtype=FLOATS_AND_BYTES, input_name="X")
         dense = part.toarray() if hasattr(part, "toarray") else part
         return np.ascontiguousarray(dense, dtype=np.float64 if dense.dtype == np.float64 else np.float32)
 

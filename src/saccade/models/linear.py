@@ -6,12 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 __all__ = ["LinearModel", "LoadedLinear", "linear_model"]
 
@@ -34,7 +33,7 @@ class LinearModel:
     names: NDArray[Any] | None  # of the features, where the model knows them
 
 
-class LoadedLinear(LinearClassifierMixin, BaseEstimator):
+class LoadedLinear(ClassifierMixin, BaseEstimator):
     """A linear classifier of which only the weights are known: it predicts, and cannot be fitted."""
 
     def __init__(
@@ -51,6 +50,18 @@ class LoadedLinear(LinearClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         raise TypeError("This model was loaded from a file, with its weights alone: it cannot be fitted again.")
+
+    def decision_function(self, X: Any) -> Reals:
+        """Return one margin per row for two classes, else one per row and class."""
+        X = validate_data(self, X, accept_sparse="csr", reset=False)
+        scores: Reals = X @ self.coef_.T + self.intercept_
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the label of each row."""
+        scores = self.decision_function(X)
+        label: NDArray[Any] = self.classes_[scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)]
+        return label
 
 
 def linear_model(model: Any) -> LinearModel:

@@ -12,7 +12,7 @@ from saccade.kernels.blocks import check, gather
 from saccade.reading.plan import Outcome, Plan
 from saccade.reading.room import Room, Written, new_room, outcome_of, positions
 
-__all__ = ["Columns", "Table", "as_table", "read_table"]
+__all__ = ["Columns", "Table", "as_table", "read_table", "take_rows"]
 
 # Every block of rows costs a few calls for each column, so tables are read in larger blocks than arrays. What a block
 # leaves undecided after the first features, few rows, waits until there are enough of them for a block of their own.
@@ -92,6 +92,16 @@ def as_table(X: Any) -> Table | None:
         return None
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     return Table(frame) if isinstance(frame, nw.DataFrame) else None
+
+
+def take_rows(values: Any, rows: NDArray[np.intp]) -> Any:
+    """Return some rows of an array, a sparse matrix, a table, a series or a list, as the same."""
+    if isinstance(values, np.ndarray) or sp.issparse(values):
+        return values[rows]
+    narwhal = nw.from_native(values, eager_only=True, allow_series=True, pass_through=True)
+    if isinstance(narwhal, nw.DataFrame | nw.Series):
+        return narwhal[rows].to_native()
+    return [values[row] for row in rows]
 
 
 def read_table(plan: Plan, table: Columns) -> Outcome:
