@@ -34,7 +34,9 @@ def declared(*extras: str) -> set[str]:
 
 
 def test_imports_are_seen_wherever_they_are():
-    text = "import os, numpy.linalg as la\nfrom scipy import sparse\ndef f():\n    import click\nfrom saccade import load"
+    text = (
+        "import os, numpy.linalg as la\nfrom scipy import sparse\ndef f():\n    import click\nfrom saccade import load"
+    )
     assert imported(text) == {"numpy", "scipy", "click"}
 
 

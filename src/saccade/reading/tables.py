@@ -95,13 +95,13 @@ def as_table(X: Any) -> Table | None:
 
 
 def take_rows(values: Any, rows: NDArray[np.intp]) -> Any:
-    """Return some rows of an array, a sparse matrix, a table, a series or a list, as the same."""
-    if isinstance(values, np.ndarray) or sp.issparse(values):
+    """Return some rows of a table, an array, a sparse matrix, a series or a list; those of a series as an array."""
+    if sp.issparse(values):
         return values[rows]
-    narwhal = nw.from_native(values, eager_only=True, allow_series=True, pass_through=True)
-    if isinstance(narwhal, nw.DataFrame | nw.Series):
-        return narwhal[rows].to_native()
-    return [values[row] for row in rows]
+    frame = nw.from_native(values, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return frame[rows].to_native()
+    return np.asarray(values)[rows] if hasattr(values, "__array__") else [values[row] for row in rows]
 
 
 def read_table(plan: Plan, table: Columns) -> Outcome:
