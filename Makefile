@@ -5,7 +5,7 @@ BIN = .venv/bin
 TEST_CACHE = $(CURDIR)/.cache/numba-tests/$(shell cat src/saccade/kernels/*.py | cksum | cut -d ' ' -f 1)
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test lint format bench bench-files clean
+.PHONY: help reproduce test test-oldest lint format bench bench-files clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -20,6 +20,16 @@ reproduce: .venv/installed ## Run the paper's experiments on MNIST: a table here
 
 test: .venv/installed ## Run all tests, on all cores
 	NUMBA_CACHE_DIR="$(TEST_CACHE)" $(BIN)/python -m pytest -n auto --dist worksteal
+
+.venv-oldest/installed: pyproject.toml tests/oldest.py
+	$(PYTHON) -m venv --clear .venv-oldest
+	$(PYTHON) tests/oldest.py > .venv-oldest/requirements.txt
+	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check -r .venv-oldest/requirements.txt
+	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+test-oldest: .venv-oldest/installed ## Run all tests with the lowest versions that are allowed; needs Python 3.11
+	NUMBA_CACHE_DIR="$(TEST_CACHE)-oldest" .venv-oldest/bin/python -m pytest -n auto --dist worksteal
 
 lint: .venv/installed ## Check style, types and the import graph
 	$(BIN)/ruff check .
@@ -42,4 +52,4 @@ bench-files: .venv/installed ## Measure files of a few gigabytes, in a temporary
 	$(BIN)/python benchmarks/files.py
 
 clean: ## Remove everything that was made
-	rm -rf .venv .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist
+	rm -rf .venv .venv-oldest .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist

@@ -19,8 +19,8 @@ from saccade.planning.absence import Population, plan_without
 from saccade.planning.prices import price_list
 from saccade.planning.regression import emphasis, regress
 from saccade.planning.spare import _Rehearsal, spare_features
-from saccade.reading.plan import Plan, decided
 from saccade.reading.arrays import ArraySource
+from saccade.reading.plan import Plan, decided
 from saccade.reading.reader import read_plan
 
 

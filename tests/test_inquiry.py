@@ -16,8 +16,8 @@ from sklearn.linear_model import LogisticRegression
 from data import correlated
 from saccade import attend
 from saccade.planning.absence import plan_without
-from saccade.reading.plan import decided
 from saccade.reading.arrays import ArraySource
+from saccade.reading.plan import decided
 from saccade.reading.reader import read_plan
 
 # How many sequences of answers are tried with each model: a tenth, unless all of them are asked for.

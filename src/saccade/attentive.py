@@ -3,20 +3,17 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import _safe_indexing, check_array, check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
-    _get_feature_names,
-    _num_samples,
     assert_all_finite,
     check_consistent_length,
     check_is_fitted,
@@ -35,11 +32,22 @@ from saccade.planning.orders import CODES
 from saccade.planning.prepare import Terms, prepare, split_rows
 from saccade.planning.prices import Feature, price_list
 from saccade.reading.arrays import FLOATS_AND_BYTES
-from saccade.reading.inputs import read_checked
+from saccade.reading.inputs import feature_names, read_checked
+from saccade.reading.parameters import (
+    ARRAY_LIKE,
+    NONE,
+    RANDOM_STATE,
+    Kinds,
+    check_parameters,
+    having,
+    instance,
+    real,
+    text,
+)
 from saccade.reading.plan import Outcome, Reading
 from saccade.reading.reader import read_plan
 from saccade.reading.sources import Source
-from saccade.reading.tables import as_table
+from saccade.reading.tables import as_table, take_rows
 
 __all__ = ["AttentiveClassifier", "attend"]
 
@@ -145,20 +153,20 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     0.05
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [HasMethods(["fit"]), None],
-        "delta": [Interval(Real, 0, 1, closed="neither")],
-        "confidence": [Interval(Real, 0, 1, closed="neither")],
-        "boundary": [str, HasMethods(["law", "limit"])],
-        "order": [StrOptions({"greedy", *CODES})],
-        "costs": ["array-like", dict, None],
-        "groups": ["array-like", dict, None],
-        "calibration_size": [Interval(Real, 0, 1, closed="neither")],
-        "average_features": [Interval(Real, 0, None, closed="neither"), None],
-        "fewest": [StrOptions({"features", "columns"})],
-        "when_too_few": [StrOptions({"raise", "read"})],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
+    _kinds: ClassVar[Kinds] = {
+        "estimator": [having("fit"), NONE],
+        "delta": [real(0, 1)],
+        "confidence": [real(0, 1)],
+        "boundary": [instance(str), having("law", "limit")],
+        "order": [text({"greedy", *CODES})],
+        "costs": [ARRAY_LIKE, instance(dict), NONE],
+        "groups": [ARRAY_LIKE, instance(dict), NONE],
+        "calibration_size": [real(0, 1)],
+        "average_features": [real(0), NONE],
+        "fewest": [text({"features", "columns"})],
+        "when_too_few": [text({"raise", "read"})],
+        "n_jobs": [instance(Integral), NONE],
+        "random_state": [RANDOM_STATE],
     }
 
     def __init__(
@@ -194,10 +202,10 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None, **fit_params: Any) -> Self:
         """Fit the estimator, plan and calibrate; or plan and calibrate only, where the estimator is frozen."""
-        self._validate_params()
+        self._check_parameters()
         X, y = self._check_given(X, y)
         random = check_random_state(self.random_state)
-        mixed = random.permutation(_num_samples(X))
+        mixed = random.permutation(X.shape[0])
         held_out = round(self.calibration_size * mixed.size)
         calibration, others = mixed[:held_out], mixed[held_out:]
         estimator = self.estimator
@@ -325,6 +333,9 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         estimator = Pegasos() if self.estimator is None else self.estimator
         return MetadataRouter(owner=self).add(estimator=estimator, method_mapping=mapping)
 
+    def _check_parameters(self) -> None:
+        check_parameters(self, self._kinds)
+
     def _check_given(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Return rows that can be cut into parts, and labels that go with them."""
         if as_table(X) is None:
@@ -344,8 +355,8 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
         estimator = Pegasos(random_state=self.random_state) if self.estimator is None else clone(self.estimator)
         routed = process_routing(self, "fit", **fit_params).estimator.fit
-        part = {name: _safe_indexing(value, rows) for name, value in routed.items()}
-        return estimator.fit(_safe_indexing(X, rows), _safe_indexing(y, rows), **part)
+        part = {name: take_rows(value, rows) for name, value in routed.items()}
+        return estimator.fit(take_rows(X, rows), take_rows(y, rows), **part)
 
     def _terms(self) -> Terms:
         return Terms(
@@ -371,7 +382,7 @@ def _named(additive: Additive, X: Any) -> Additive:
             f"The model was fitted on {additive.n_columns} features, but X has {X.shape[1]}. Pass rows of the same "
             "features."
         )
-    given, taught = _get_feature_names(X), additive.columns
+    given, taught = feature_names(X), additive.columns
     if given is None:
         return additive
     names = tuple(map(str, given))

@@ -54,7 +54,7 @@ def attentive_from(archive: Archive) -> AttentiveClassifier:
     try:
         parameters = {name: decode(name, value) for name, value in archive.field("parameters", dict).items()}
         model = AttentiveClassifier(FrozenEstimator(estimator), **parameters)
-        model._validate_params()
+        model._check_parameters()
     except ModelFileError:
         raise
     except (TypeError, ValueError, ArithmeticError) as error:

@@ -9,7 +9,23 @@ from typing import Any
 
 from numba import njit
 
-_options: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
+__all__ = ["exact", "inlined", "kernel", "loop"]
+
+
+def _without_reference_counts() -> dict[str, Any]:
+    """Return the option for it, which is private: seen to work with numba 0.57 to 0.68.
+
+    Where numba no longer knows it, references are counted and kernels are slower, but not wrong.
+    """
+    option: dict[str, Any] = {"_nrt": False}
+    try:
+        njit(**option)(lambda: None)
+    except (KeyError, TypeError):
+        return {}
+    return option
+
+
+_options: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", **_without_reference_counts()}
 
 # Functions that are called. The cache of a kernel does not see edits in files it imports: the tests use a fresh one.
 kernel = njit(**_options)

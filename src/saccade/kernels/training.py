@@ -160,7 +160,7 @@ def train_dense(X, target, rows, weights, checkpoints, state, settings, buffer):
 
 @kernel
 def train_sparse(data, indices, indptr, row, target, rows, weights, checkpoints, state, settings, buffer):
-    """Like train_dense, for CSR rows: each is scattered into ``row``, a (1, n) zero buffer, and re-zeroed afterwards."""
+    """Like train_dense, for CSR rows: each is scattered into ``row``, a (1, n) zero buffer, and re-zeroed after it."""
     for r in range(rows.shape[0]):
         i = rows[r]
         weight = weights[i] if weights.shape[0] > 0 else 1.0

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable
 from copy import copy
 from functools import wraps
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,14 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtrc
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state, compute_class_weight
-from sklearn.utils._param_validation import (
-    HasMethods,
-    Interval,
-    StrOptions,
-    make_constraint,
-    validate_parameter_constraints,
-)
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from saccade.exceptions import LevelNotHeldWarning, OtherVersionWarning
 from saccade.kernels.reordering import shuffle
@@ -29,7 +22,19 @@ from saccade.learners.online import OnlineLearner, UpdateRule, new_learner
 from saccade.learners.record import TrainingRecord
 from saccade.planning.boundaries import Budget, as_boundary
 from saccade.planning.orders import CODES
-from saccade.reading.inputs import Rows, check_rows, encode_labels, raise_not_finite, read_checked
+from saccade.reading.inputs import Rows, check_rows, check_weights, encode_labels, raise_not_finite, read_checked
+from saccade.reading.parameters import (
+    BOOLEAN,
+    NONE,
+    RANDOM_STATE,
+    Kinds,
+    check_parameters,
+    having,
+    instance,
+    real,
+    text,
+    whole,
+)
 from saccade.reading.plan import Outcome, Plan, Reading
 from saccade.reading.reader import read_plan
 from saccade.reading.sources import Source, column_source
@@ -76,27 +81,19 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
     n_jobs: int | None
     random_state: Any
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "boundary": [str, HasMethods(["law", "limit"])],
-        "order": [StrOptions(set(CODES))],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "average": ["boolean"],
-        "fit_intercept": ["boolean"],
-        "audit": [Interval(Real, 0, 1, closed="both")],
-        "shuffle": ["boolean"],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-        "warm_start": ["boolean"],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
+    _kinds: ClassVar[Kinds] = {
+        "boundary": [instance(str), having("law", "limit")],
+        "order": [text(CODES)],
+        "max_iter": [whole(1)],
+        "average": [BOOLEAN],
+        "fit_intercept": [BOOLEAN],
+        "audit": [real(0, 1, ends=True)],
+        "shuffle": [BOOLEAN],
+        "class_weight": [instance(dict), text({"balanced"}), NONE],
+        "warm_start": [BOOLEAN],
+        "n_jobs": [instance(Integral), NONE],
+        "random_state": [RANDOM_STATE],
     }
-
-    _made_constraints: ClassVar[dict[str, list[Any]]] = {}
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        """Make the constraints once; scikit-learn would make them at every fit."""
-        super().__init_subclass__(**options)
-        given = cls._parameter_constraints.items()
-        cls._made_constraints = {name: [make_constraint(one) for one in constraints] for name, constraints in given}
 
     def _update_rule(self) -> UpdateRule:
         """Return the learner's own rule."""
@@ -228,10 +225,7 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         return list(Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(function)(*call) for call in calls))
 
     def _check_parameters(self) -> None:
-        for name, constraints in self._made_constraints.items():
-            value = getattr(self, name)
-            if not any(constraint.is_satisfied_by(value) for constraint in constraints):
-                validate_parameter_constraints(self._parameter_constraints, {name: value}, type(self).__name__)
+        check_parameters(self, self._kinds)
         boundary = as_boundary(self.boundary)
         boundary.law(0.0)
         if isinstance(boundary, Budget) and self.order == "sorted":
@@ -310,9 +304,7 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         """Return the weight of each row; an empty array where all weigh the same."""
         if sample_weight is None and self.class_weight is None:
             return np.empty(0)
-        weight = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True, allow_all_zero_weights=in_part
-        )
+        weight = check_weights(sample_weight, X.shape[0], may_all_be_zero=in_part)
         if self.class_weight is not None:
             by_class = compute_class_weight(self.class_weight, classes=classes, y=y)
             if not (np.isfinite(by_class).all() and (by_class >= 0).all() and by_class.any()):

@@ -1,14 +1,12 @@
 """Passive-Aggressive learning."""
 
-from numbers import Real
 from typing import Any, ClassVar, Literal
-
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from saccade.kernels.state import PA1, PA2
 from saccade.learners.classifier import AttentiveLearner
 from saccade.learners.online import UpdateRule
 from saccade.planning.boundaries import Boundary
+from saccade.reading.parameters import Kinds, real, text
 
 __all__ = ["PassiveAggressive"]
 
@@ -70,10 +68,10 @@ class PassiveAggressive(AttentiveLearner):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **AttentiveLearner._parameter_constraints,
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "variant": [StrOptions({"pa1", "pa2"})],
+    _kinds: ClassVar[Kinds] = {
+        **AttentiveLearner._kinds,
+        "C": [real(0)],
+        "variant": [text({"pa1", "pa2"})],
     }
 
     def _update_rule(self) -> UpdateRule:

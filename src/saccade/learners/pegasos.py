@@ -1,14 +1,12 @@
 """Pegasos: a linear support vector machine learned by stochastic subgradient steps."""
 
-from numbers import Real
 from typing import Any, ClassVar, Literal
-
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from saccade.kernels.state import ALGORITHM1, PEGASOS
 from saccade.learners.classifier import AttentiveLearner
 from saccade.learners.online import UpdateRule
 from saccade.planning.boundaries import Boundary
+from saccade.reading.parameters import BOOLEAN, Kinds, real, text
 
 __all__ = ["Pegasos"]
 
@@ -112,11 +110,11 @@ class Pegasos(AttentiveLearner):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **AttentiveLearner._parameter_constraints,
-        "lam": [Interval(Real, 0, None, closed="neither")],
-        "project": ["boolean"],
-        "rule": [StrOptions({"pegasos", "algorithm1"})],
+    _kinds: ClassVar[Kinds] = {
+        **AttentiveLearner._kinds,
+        "lam": [real(0)],
+        "project": [BOOLEAN],
+        "rule": [text({"pegasos", "algorithm1"})],
     }
 
     def _update_rule(self) -> UpdateRule:

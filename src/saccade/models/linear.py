@@ -6,16 +6,16 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
-from sklearn.utils import _safe_indexing, check_array
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from saccade.reading.arrays import FLOATS_AND_BYTES
 from saccade.reading.sources import Source, column_source
+from saccade.reading.tables import take_rows
 
 __all__ = ["ACCEPTED", "LinearModel", "LoadedLinear", "take_apart"]
 
@@ -42,7 +42,7 @@ class LinearModel:
         return int(self.coef.shape[1])
 
     def values(self, X: Any, rows: NDArray[np.intp]) -> NDArray[np.floating]:
-        part = check_array(_safe_indexing(X, rows), accept_sparse="csr", dtype=FLOATS_AND_BYTES, input_name="X")
+        part = check_array(take_rows(X, rows), accept_sparse="csr", dtype=FLOATS_AND_BYTES, input_name="X")
         dense = part.toarray() if hasattr(part, "toarray") else part
         return np.ascontiguousarray(dense, dtype=np.float64 if dense.dtype == np.float64 else np.float32)
 
@@ -53,7 +53,7 @@ class LinearModel:
         return replace(self, columns=columns)
 
 
-class LoadedLinear(LinearClassifierMixin, BaseEstimator):
+class LoadedLinear(ClassifierMixin, BaseEstimator):
     """A linear classifier of which only the weights are known: it predicts, and cannot be fitted."""
 
     def __init__(self, model: LinearModel, names: Sequence[str] | None = None) -> None:
@@ -66,6 +66,18 @@ class LoadedLinear(LinearClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         raise TypeError("This model was loaded from a file, with its weights alone: it cannot be fitted again.")
+
+    def decision_function(self, X: Any) -> Reals:
+        """Return one margin per row for two classes, else one per row and class."""
+        X = validate_data(self, X, accept_sparse="csr", reset=False)
+        scores: Reals = X @ self.coef_.T + self.intercept_
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the label of each row."""
+        scores = self.decision_function(X)
+        label: NDArray[Any] = self.classes_[scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)]
+        return label
 
 
 def take_apart(model: Any) -> LinearModel | None:

@@ -1,20 +1,30 @@
 """What users pass in: checked, encoded, and never copied without need."""
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from saccade.reading.arrays import FLOATS_AND_BYTES, as_read_only
 from saccade.reading.plan import Outcome, Reading
 from saccade.reading.sources import Source
 from saccade.reading.tables import as_table
 
-__all__ = ["Rows", "check_rows", "encode_labels", "raise_not_finite", "read_checked"]
+__all__ = [
+    "Rows",
+    "check_rows",
+    "check_weights",
+    "encode_labels",
+    "feature_names",
+    "raise_not_finite",
+    "read_checked",
+]
 
 Rows = Any  # a two-dimensional array of float32, float64 or uint8, or a CSR matrix or array of floats
 
@@ -70,6 +80,31 @@ def _is_plain(estimator: BaseEstimator, X: Any, reset: bool) -> bool:
 
 def _are_plain_labels(y: Any, rows: int) -> bool:
     return type(y) is np.ndarray and y.shape == (rows,) and y.dtype.kind in "iu"
+
+
+def check_weights(sample_weight: ArrayLike | None, n_rows: int, *, may_all_be_zero: bool) -> NDArray[np.float64]:
+    """Return a weight for each row: 1 where nothing is said, or one number for all.
+
+    scikit-learn's own ``_check_sample_weight`` is private, and lets all-zero weights pass in its older versions.
+    """
+    one_for_all = 1.0 if sample_weight is None else sample_weight
+    given = np.full(n_rows, one_for_all) if isinstance(one_for_all, Real) else sample_weight
+    weight: NDArray[np.float64] = check_array(given, dtype=np.float64, ensure_2d=False, input_name="sample_weight")
+    if weight.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight.shape == {weight.shape}, expected {(n_rows,)}: pass a weight for each row, or one for all."
+        )
+    check_non_negative(weight, "`sample_weight`")
+    if not may_all_be_zero and not weight.any():
+        raise ValueError("Sample weights must contain at least one non-zero number: rows of weight 0 teach nothing.")
+    return weight
+
+
+def feature_names(X: Any) -> NDArray[Any] | None:
+    """Return the names that scikit-learn sees in X, or None where there are none."""
+    seen = BaseEstimator()
+    validate_data(seen, X, skip_check_array=True)
+    return getattr(seen, "feature_names_in_", None)
 
 
 def encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.integer]]:

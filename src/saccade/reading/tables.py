@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from saccade.kernels.blocks import gather
 from saccade.reading.arrays import Selection
 
-__all__ = ["ColumnSource", "Table", "as_table"]
+__all__ = ["ColumnSource", "Table", "as_table", "take_rows"]
 
 Column = NDArray[Any]
 
@@ -100,3 +100,13 @@ def as_table(X: Any) -> Table | None:
         return None
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     return Table(frame) if isinstance(frame, nw.DataFrame) else None
+
+
+def take_rows(values: Any, rows: NDArray[np.intp]) -> Any:
+    """Return some rows of a table, an array, a sparse matrix, a series or a list; those of a series as an array."""
+    if sp.issparse(values):
+        return values[rows]
+    frame = nw.from_native(values, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return frame[rows].to_native()
+    return np.asarray(values)[rows] if hasattr(values, "__array__") else [values[row] for row in rows]
