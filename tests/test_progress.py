@@ -5,7 +5,7 @@ import io
 import pytest
 from test_inquiry import ROWS_OF_TWO, TWO
 
-from saccade import progress
+from saccade.reading import progress
 from saccade.reading.progress import Progress
 
 

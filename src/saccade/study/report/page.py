@@ -16,7 +16,7 @@ PAPER = "Raphael Pelossof and Zhiliang Ying: Rapid Learning with Stochastic Focu
 def render(found: Reproduction) -> str:
     """Return the page as text."""
     environment = Environment(
-        loader=PackageLoader("saccade", "report"),
+        loader=PackageLoader("saccade.study", "report"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
