@@ -4,19 +4,18 @@ import warnings
 
 import numpy as np
 import pytest
+from effort import repetitions
 from replay import replay
 from scipy.stats import binom, norm
 from sklearn.base import clone
 
 from data import correlated
-from effort import repetitions
 from saccade import ConstantSTST, CurvedSTST, Full, PassiveAggressive, Pegasos, Perceptron
 from saccade.datasets import load_mnist
 from saccade.exceptions import LevelNotHeldWarning
 from saccade.kernels.audit import SLOWEST_RATE
 from saccade.learners.record import TrainingRecord
 from saccade.planning.boundaries import as_boundary
-
 
 # How far the logarithm of the multiplier moves once it has settled.
 WANDERING = 1.0

@@ -53,8 +53,6 @@ DEPENDING = {
 }
 
 
-
-
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(IN_FULL, expected_failed_checks=lambda estimator: UNREAD if estimator is BOLD else EXPECTED)
 def test_scikit_learn_check(estimator, check):
