@@ -2,10 +2,11 @@
 PYTHON ?= python3
 BIN = .venv/bin
 # The cache of a compiled kernel does not see edits in the files that it imports, so each state of them has its own.
-TEST_CACHE = $(CURDIR)/.cache/numba-tests/$(shell cat src/saccade/kernels/*.py | cksum | cut -d ' ' -f 1)
+TEST_CACHE := .cache/numba-tests/$(shell cat src/saccade/kernels/*.py | cksum | cut -d ' ' -f 1)
+PYTEST = NUMBA_CACHE_DIR="$(CURDIR)/$(TEST_CACHE)" $(BIN)/python -m pytest -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test test-oldest lint format bench bench-files clean
+.PHONY: help reproduce test test-long test-oldest lint format bench bench-files clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -18,8 +19,16 @@ help: ## Show this list
 reproduce: .venv/installed ## Run the paper's experiments on MNIST: a table here and a page, saccade.html
 	@$(BIN)/saccade reproduce --out saccade.html
 
-test: .venv/installed ## Run all tests, on all cores
-	NUMBA_CACHE_DIR="$(TEST_CACHE)" $(BIN)/python -m pytest -n auto --dist worksteal
+# Kernels take the fields of a plan as arguments.
+$(TEST_CACHE)/compiled: .venv/installed tests/compile_kernels.py src/saccade/reading/plan.py
+	NUMBA_CACHE_DIR="$(CURDIR)/$(TEST_CACHE)" $(BIN)/python tests/compile_kernels.py
+	@touch $@
+
+test: $(TEST_CACHE)/compiled ## Run all tests, on all cores
+	$(PYTEST)
+
+test-long: $(TEST_CACHE)/compiled ## Run all tests with all random examples and repetitions
+	SACCADE_TEST_LONG=1 $(PYTEST)
 
 .venv-oldest/installed: pyproject.toml tests/oldest.py
 	$(PYTHON) -m venv --clear .venv-oldest
@@ -29,7 +38,7 @@ test: .venv/installed ## Run all tests, on all cores
 	@touch $@
 
 test-oldest: .venv-oldest/installed ## Run all tests with the lowest versions that are allowed; needs Python 3.11
-	NUMBA_CACHE_DIR="$(TEST_CACHE)-oldest" .venv-oldest/bin/python -m pytest -n auto --dist worksteal
+	NUMBA_CACHE_DIR="$(CURDIR)/$(TEST_CACHE)-oldest" .venv-oldest/bin/python -m pytest -n auto --dist worksteal
 
 lint: .venv/installed ## Check style, types and the import graph
 	$(BIN)/ruff check .

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 import sklearn
+from effort import repetitions
 from scipy.stats import binom
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
@@ -16,7 +17,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from data import correlated
 from saccade import AttentiveClassifier, Budget, Conditional, CurvedSTST, Full, Pegasos, attend
@@ -24,7 +24,17 @@ from saccade.study.report.plans import plot_plan
 
 EVERY_X, every_y = correlated(11_000, 60, seed=0, separation=4.0)
 X, y, FRESH = EVERY_X[:6000], every_y[:6000], EVERY_X[6000:]
-MODEL = LogisticRegression(C=0.1, max_iter=500).fit(X[:2000], y[:2000])
+
+
+@pytest.fixture(scope="module")
+def linear():
+    return LogisticRegression(C=0.1, max_iter=500).fit(X[:2000], y[:2000])
+
+
+@pytest.fixture(scope="module")
+def attentive(linear):
+    """The default plan at 5 %: for tests that only read."""
+    return attend(linear, X[2000:], delta=0.05, random_state=0)
 
 
 def disagreement(attentive, rows):
@@ -34,20 +44,20 @@ def disagreement(attentive, rows):
 
 @pytest.mark.parametrize("boundary", ["conditional", "curved", "constant", CurvedSTST(0.05, "cantelli")], ids=str)
 @pytest.mark.parametrize("order", ["greedy", "sorted", "permuted", "natural"])
-def test_a_plan_reads_less_and_keeps_its_level(boundary, order):
-    attentive = attend(MODEL, X[2000:], delta=0.05, boundary=boundary, order=order, random_state=0)
+def test_a_plan_reads_less_and_keeps_its_level(linear, boundary, order):
+    attentive = attend(linear, X[2000:], delta=0.05, boundary=boundary, order=order, random_state=0)
     certificate = attentive.certificate_
     assert certificate.upper_bound <= 0.05
     assert certificate.n_calibration == 1200
     assert disagreement(attentive, FRESH) <= binom.ppf(0.9999, len(FRESH), 0.05) / len(FRESH)
     assert attentive.read(FRESH).n_read.mean() < 60
-    np.testing.assert_allclose(attentive.full_margin(FRESH), MODEL.decision_function(FRESH), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(attentive.full_margin(FRESH), linear.decision_function(FRESH), rtol=1e-6, atol=1e-6)
 
 
-def test_the_conditional_plan_reads_least():
+def test_the_conditional_plan_reads_least(linear):
     read = {
         boundary: attend(
-            MODEL, X[2000:], delta=0.05, boundary=boundary, order=order, random_state=0
+            linear, X[2000:], delta=0.05, boundary=boundary, order=order, random_state=0
         ).certificate_.features_per_row
         for boundary, order in [("conditional", "greedy"), ("curved", "sorted"), ("constant", "sorted")]
     }
@@ -78,19 +88,19 @@ def test_the_promise_holds_over_many_calibrations(draw):
     weights = rng.normal(size=20)
     labels = (first @ weights - np.median(first @ weights) + rng.normal(size=2000) > 0).astype(int)
     model = LogisticRegression(max_iter=1000).fit(first, labels)
-    delta, confidence, repetitions = 0.05, 0.9, 100
+    delta, confidence, calibrations = 0.05, 0.9, repetitions(100, fewest=25)
     untouched = draw(rng, 20_000)
     broken = 0
-    for repetition in range(repetitions):
+    for repetition in range(calibrations):
         attentive = attend(model, draw(rng, 1500), delta=delta, confidence=confidence, random_state=repetition)
         broken += disagreement(attentive, untouched) > delta
-    assert broken <= binom.ppf(0.9999, repetitions, 1 - confidence)
+    assert broken <= binom.ppf(0.9999, calibrations, 1 - confidence)
 
 
-def test_costs_change_what_is_read():
+def test_costs_change_what_is_read(linear):
     costs = np.where(np.arange(60) % 2, 100.0, 1.0)
-    cheap = attend(MODEL, X[2000:], delta=0.1, costs=costs, random_state=0)
-    plain = attend(MODEL, X[2000:], delta=0.1, random_state=0)
+    cheap = attend(linear, X[2000:], delta=0.1, costs=costs, random_state=0)
+    plain = attend(linear, X[2000:], delta=0.1, random_state=0)
 
     def spent(attentive):
         upto = np.concatenate([[0], np.cumsum(costs[attentive.plan_.order])])
@@ -100,56 +110,54 @@ def test_costs_change_what_is_read():
     assert spent(cheap) < spent(plain)
 
 
-def test_average_features_gives_the_safest_plan_that_is_affordable():
-    few, many = (attend(MODEL, X[2000:], average_features=k, random_state=0) for k in (5, 15))
+def test_average_features_gives_the_safest_plan_that_is_affordable(linear):
+    few, many = (attend(linear, X[2000:], average_features=k, random_state=0) for k in (5, 15))
     assert few.read(X[:2000]).n_read.mean() < 6
     assert many.read(X[:2000]).n_read.mean() < 17
     assert disagreement(many, FRESH) <= disagreement(few, FRESH)
     assert few.certificate_.delta == few.certificate_.upper_bound
     with pytest.raises(ValueError, match="No plan reads as few"):
-        attend(MODEL, X[2000:], average_features=0.5)
+        attend(linear, X[2000:], average_features=0.5)
 
 
 @pytest.mark.parametrize("boundary", [Full(), "full"])
-def test_the_full_boundary_reads_everything_and_never_disagrees(boundary):
-    attentive = attend(MODEL, X[2000:], boundary=boundary)
+def test_the_full_boundary_reads_everything_and_never_disagrees(linear, boundary):
+    attentive = attend(linear, X[2000:], boundary=boundary)
     assert attentive.certificate_.features_per_row == 60
     assert disagreement(attentive, X) == 0
 
 
-def test_a_budget_is_certified_or_refused():
-    assert attend(MODEL, X, delta=0.2, boundary=Budget(40), order="sorted").certificate_.features_per_row == 40
+def test_a_budget_is_certified_or_refused(linear):
+    assert attend(linear, X, delta=0.2, boundary=Budget(40), order="sorted").certificate_.features_per_row == 40
     with pytest.raises(ValueError, match=r"do not suffice .* at least 2995 are needed"):
-        attend(MODEL, X, delta=0.001, boundary=Budget(1), order="sorted")
+        attend(linear, X, delta=0.001, boundary=Budget(1), order="sorted")
     with pytest.raises(ValueError, match=r"the safest plan of Budget\(k=1\) gives other labels too often"):
-        attend(MODEL, X, delta=0.01, boundary=Budget(1), order="sorted")
+        attend(linear, X, delta=0.01, boundary=Budget(1), order="sorted")
 
 
-def test_too_few_rows_are_an_error_that_says_how_many_or_a_full_read():
+def test_too_few_rows_are_an_error_that_says_how_many_or_a_full_read(linear):
     with pytest.raises(ValueError, match="at least 299 are needed"):
-        attend(MODEL, X[:500])
-    careful = AttentiveClassifier(FrozenEstimator(MODEL), when_too_few="read").fit(X[:500])
+        attend(linear, X[:500])
+    careful = AttentiveClassifier(FrozenEstimator(linear), when_too_few="read").fit(X[:500])
     assert careful.read(X).n_read.min() == 60
     assert careful.certificate_.features_per_row == 60
 
 
-def test_the_same_seed_gives_the_same_plan_and_another_seed_another():
-    one, same, other = (attend(MODEL, X, delta=0.05, random_state=seed) for seed in (0, 0, 1))
+def test_the_same_seed_gives_the_same_plan_and_another_seed_another(linear):
+    one, same, other = (attend(linear, X, delta=0.05, random_state=seed) for seed in (0, 0, 1))
     for mine, theirs in zip(one.plan_, same.plan_, strict=True):
         np.testing.assert_array_equal(mine, theirs)
     assert one.certificate_ == same.certificate_ != other.certificate_
 
 
 @pytest.mark.parametrize("convert", [np.asfortranarray, sp.csr_array, pd.DataFrame, lambda X: X.astype(np.float32)])
-def test_storage_changes_no_label(convert):
-    attentive = attend(MODEL, X[2000:], delta=0.05, random_state=0)
+def test_storage_changes_no_label(attentive, convert):
     plain, other = attentive.read(X[:500]), attentive.read(convert(X[:500]))
     np.testing.assert_array_equal(plain.label, other.label)
     np.testing.assert_array_equal(plain.n_read, other.n_read)
 
 
-def test_a_reading_depends_neither_on_the_other_rows_nor_on_other_threads():
-    attentive = attend(MODEL, X[2000:], delta=0.05, random_state=0)
+def test_a_reading_depends_neither_on_the_other_rows_nor_on_other_threads(attentive):
     whole = attentive.read(FRESH)
     with ThreadPoolExecutor(8) as pool:
         readings = list(pool.map(lambda _: attentive.read(FRESH), range(16)))
@@ -174,8 +182,7 @@ def test_tables_are_read_by_name():
         attentive.predict(frame[:500][frame.columns[::-1]])
 
 
-def test_unread_features_may_be_anything_and_read_ones_must_be_finite():
-    attentive = attend(MODEL, X[2000:], delta=0.05, random_state=0)
+def test_unread_features_may_be_anything_and_read_ones_must_be_finite(attentive):
     reading, order = attentive.read(X[:100]), attentive.plan_.order
     row = int(np.argmin(reading.n_read))
     rows = X[:100].copy()
@@ -192,28 +199,24 @@ def test_unread_features_may_be_anything_and_read_ones_must_be_finite():
         attentive.predict(frame)
 
 
-def test_fitting_holds_calibration_rows_back_from_the_estimator():
-    seen = []
-
-    class Spy(LogisticRegression):
-        def fit(self, X, y, sample_weight=None):
-            seen.append(X)
-            return super().fit(X, y, sample_weight)
-
-    AttentiveClassifier(Spy(max_iter=500), delta=0.05, calibration_size=0.4, random_state=0).fit(X, y)
-    assert seen[0].shape[0] == 3600
-
-
 def test_clone_pickle_pipeline_and_grid_search():
     model = AttentiveClassifier(LogisticRegression(max_iter=500), delta=0.1, random_state=0)
     assert clone(model).get_params()["delta"] == 0.1
     fitted = pickle.loads(pickle.dumps(clone(model).fit(X, y)))
     assert fitted.certificate_.delta == 0.1
     assert make_pipeline(StandardScaler(), model).fit(X, y).score(X, y) > 0.8
-    search = GridSearchCV(model, {"estimator__C": [0.01, 1.0], "delta": [0.05, 0.1]}, cv=2).fit(X, y)
-    assert set(search.best_params_) == {"estimator__C", "delta"}
     attended = attend(make_pipeline(StandardScaler(), LogisticRegression(max_iter=500)).fit(X, y), X, delta=0.1)
     assert attended.score(X, y) > 0.8
+
+
+def test_a_grid_search_reaches_the_estimator_and_the_level():
+    """Weights that are all but zero, and a level that lets almost any label pass, both cost accuracy."""
+    flipped = np.where(np.random.default_rng(0).random(len(y)) < 0.05, 1 - y, y)
+    grid = {"estimator__C": [1e-9, 0.1], "delta": [0.02, 0.4]}
+    model = AttentiveClassifier(LogisticRegression(max_iter=500), random_state=0)
+    search = GridSearchCV(model, grid, cv=2).fit(X[:, :20], flipped)
+    assert search.best_params_ == {"estimator__C": 0.1, "delta": 0.02}
+    assert search.best_estimator_.certificate_.delta == 0.02
 
 
 def test_sample_weights_are_routed_to_the_estimator():
@@ -240,13 +243,12 @@ def test_sample_weights_are_routed_to_the_estimator():
         ({"average_features": -1}, "average_features"),
     ],
 )
-def test_bad_parameters_are_refused(changed, message):
+def test_bad_parameters_are_refused(linear, changed, message):
     with pytest.raises(ValueError, match=message):
-        attend(MODEL, X, **changed)
+        attend(linear, X, **changed)
 
 
-def test_a_plan_describes_itself():
-    attentive = attend(MODEL, X[2000:], delta=0.05, random_state=0)
+def test_a_plan_describes_itself(linear, attentive):
     plan, said = attentive.plan_, attentive.plan_.describe(names=[f"f{j}" for j in range(60)])
     assert len(said.splitlines()) == 1 + plan.checkpoints.size
     for start, stop, line in zip([0, *plan.checkpoints], plan.checkpoints, said.splitlines()[1:], strict=False):
@@ -254,7 +256,7 @@ def test_a_plan_describes_itself():
         assert line.startswith(asked)
         assert f"after {stop} features, " in line
     assert "margins up to -" in said
-    assert attend(MODEL, X, boundary="full").plan_.describe() == "All 60 features of every row are read."
+    assert attend(linear, X, boundary="full").plan_.describe() == "All 60 features of every row are read."
 
 
 def test_a_plan_is_drawn_with_the_share_of_rows_that_each_feature_is_asked_of(tmp_path):
@@ -277,43 +279,47 @@ SORTS, KINDS, FRESH_SORTS = (
     np.array(["ash", "elm", "fir", "oak"])[every_kind[:6000]],
     EVERY_SORT[6000:],
 )
-OF_SEVERAL = LogisticRegression(C=0.1, max_iter=500).fit(SORTS[:2000], KINDS[:2000])
+
+
+@pytest.fixture(scope="module")
+def of_several():
+    return LogisticRegression(C=0.1, max_iter=500).fit(SORTS[:2000], KINDS[:2000])
 
 
 @pytest.mark.parametrize("boundary", ["conditional", "curved", "constant", CurvedSTST(0.05, "hoeffding")], ids=str)
 @pytest.mark.parametrize("order", ["greedy", "sorted", "permuted", "natural"])
-def test_several_classes_are_read_until_the_best_leads_and_keep_their_level(boundary, order):
-    attentive = attend(OF_SEVERAL, SORTS[2000:], delta=0.05, boundary=boundary, order=order, random_state=0)
+def test_several_classes_are_read_until_the_best_leads_and_keep_their_level(of_several, boundary, order):
+    attentive = attend(of_several, SORTS[2000:], delta=0.05, boundary=boundary, order=order, random_state=0)
     reading = attentive.read(FRESH_SORTS)
-    full = OF_SEVERAL.predict(FRESH_SORTS)
+    full = of_several.predict(FRESH_SORTS)
     assert attentive.certificate_.upper_bound <= 0.05
     assert np.mean(reading.label != full) <= binom.ppf(0.9999, len(full), 0.05) / len(full)
     assert reading.n_read.mean() < 60
     assert reading.margin.shape == (len(full), 4)
     np.testing.assert_array_equal(reading.label, attentive.classes_[reading.margin.argmax(axis=1)])
-    margin = OF_SEVERAL.decision_function(FRESH_SORTS)
+    margin = of_several.decision_function(FRESH_SORTS)
     np.testing.assert_allclose(attentive.full_margin(FRESH_SORTS), margin, rtol=1e-6, atol=1e-6)
 
 
-def test_of_several_classes_the_conditional_plan_reads_least():
+def test_of_several_classes_the_conditional_plan_reads_least(of_several):
     read = {
         boundary: attend(
-            OF_SEVERAL, SORTS[2000:], delta=0.05, boundary=boundary, order=order, random_state=0
+            of_several, SORTS[2000:], delta=0.05, boundary=boundary, order=order, random_state=0
         ).certificate_.features_per_row
         for boundary, order in [("conditional", "greedy"), ("curved", "sorted"), ("constant", "sorted")]
     }
     assert read["conditional"] < min(read["curved"], read["constant"])
 
 
-def test_several_classes_can_have_a_budget_be_read_in_full_and_be_shown(tmp_path):
-    budget = attend(OF_SEVERAL, SORTS, delta=0.4, boundary=Budget(30), order="sorted")
+def test_several_classes_can_have_a_budget_be_read_in_full_and_be_shown(of_several, tmp_path):
+    budget = attend(of_several, SORTS, delta=0.4, boundary=Budget(30), order="sorted")
     assert set(budget.read(SORTS).n_read) == {30}
-    np.testing.assert_array_equal(attend(OF_SEVERAL, SORTS, boundary="full").predict(SORTS), OF_SEVERAL.predict(SORTS))
-    attentive = attend(OF_SEVERAL, SORTS, delta=0.1, random_state=0)
+    np.testing.assert_array_equal(attend(of_several, SORTS, boundary="full").predict(SORTS), of_several.predict(SORTS))
+    attentive = attend(of_several, SORTS, delta=0.1, random_state=0)
     assert "features, a lead of" in attentive.plan_.describe()
     plot_plan(attentive, SORTS).savefig(tmp_path / "plan.svg")
     with pytest.raises(ValueError, match="has several"):
-        attend(OF_SEVERAL, SORTS, boundary="curved", order="sampled")
+        attend(of_several, SORTS, boundary="curved", order="sampled")
 
 
 @pytest.mark.slow
@@ -328,12 +334,12 @@ def test_the_promise_holds_for_several_classes():
     model = LogisticRegression(max_iter=1000).fit(
         first, np.argmin(((first[:, None] - centres) ** 2).sum(axis=2), axis=1)
     )
-    delta, confidence, repetitions, untouched = 0.05, 0.9, 60, draw(20_000)
+    delta, confidence, calibrations, untouched = 0.05, 0.9, repetitions(60, fewest=25), draw(20_000)
     full, broken = model.predict(untouched), 0
-    for repetition in range(repetitions):
+    for repetition in range(calibrations):
         attentive = attend(model, draw(1500), delta=delta, confidence=confidence, random_state=repetition)
         broken += np.mean(attentive.predict(untouched) != full) > delta
-    assert broken <= binom.ppf(0.9999, repetitions, 1 - confidence)
+    assert broken <= binom.ppf(0.9999, calibrations, 1 - confidence)
 
 
 def test_columns_in_another_order_or_of_other_names_are_refused():
@@ -354,13 +360,13 @@ def test_rows_that_tell_nothing_are_read_in_full(rows):
 
 
 @pytest.mark.parametrize("fewest", ["features", "columns"])
-def test_in_single_precision_a_large_offset_changes_little(fewest):
+def test_in_single_precision_a_large_offset_changes_little(linear, fewest):
     rows = X.astype(np.float32)
     read = []
     for offset in (0, 300, 3000):
         moved = LogisticRegression()
-        moved.coef_, moved.classes_ = MODEL.coef_, MODEL.classes_
-        moved.intercept_ = MODEL.intercept_ - offset * MODEL.coef_.sum()
+        moved.coef_, moved.classes_ = linear.coef_, linear.classes_
+        moved.intercept_ = linear.intercept_ - offset * linear.coef_.sum()
         attentive = attend(moved, rows + np.float32(offset), delta=0.05, fewest=fewest, random_state=0)
         read.append(attentive.read(FRESH.astype(np.float32) + np.float32(offset)).n_read.mean())
     assert max(read) < 1.1 * min(read)
@@ -380,15 +386,15 @@ def test_neither_an_offset_nor_a_unit_nor_a_constant_column_matters(order):
 
 
 @pytest.mark.parametrize("order", ["sampled", "sampled-printed"])
-def test_sampled_orders_work_where_they_have_a_meaning(order):
-    attentive = attend(MODEL, X[2000:], delta=0.2, boundary="curved", order=order, random_state=0)
+def test_sampled_orders_work_where_they_have_a_meaning(linear, order):
+    attentive = attend(linear, X[2000:], delta=0.2, boundary="curved", order=order, random_state=0)
     assert disagreement(attentive, FRESH) <= binom.ppf(0.9999, len(FRESH), 0.2) / len(FRESH)
 
 
-def test_rows_of_another_width_are_refused():
+def test_rows_of_another_width_are_refused(linear):
     with pytest.raises(ValueError, match="fitted on 60 features, but X has 59"):
-        attend(MODEL, X[:, :59])
-    attentive = attend(MODEL, X, delta=0.1)
+        attend(linear, X[:, :59])
+    attentive = attend(linear, X, delta=0.1)
     with pytest.raises(ValueError, match="59 features"):
         attentive.predict(X[:, :59])
 
@@ -396,16 +402,3 @@ def test_rows_of_another_width_are_refused():
 def test_the_conditional_boundary_is_not_for_learning():
     with pytest.raises(ValueError, match="use it with attend"):
         Pegasos(boundary=Conditional()).fit(X, y)
-
-
-BOLD = AttentiveClassifier(when_too_few="read", delta=0.3, confidence=0.6, random_state=0)
-
-
-@parametrize_with_checks(
-    [AttentiveClassifier(when_too_few="read", random_state=0), BOLD],
-    expected_failed_checks=lambda estimator: (
-        {"check_estimators_nan_inf": "a NaN that is not read is not seen"} if estimator is BOLD else {}
-    ),
-)
-def test_scikit_learn_check(estimator, check):
-    check(estimator)

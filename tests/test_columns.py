@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from effort import repetitions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import least_squares
@@ -16,7 +17,16 @@ from saccade.planning.regression import regress
 
 EVERY_X, every_y = correlated(16_000, 60, seed=3, separation=4.0)
 X, FRESH = EVERY_X[:6000], EVERY_X[6000:]
-MODEL = LogisticRegression(C=0.1, max_iter=500).fit(X[:2000], every_y[:2000])
+
+
+@pytest.fixture(scope="module")
+def linear():
+    return LogisticRegression(C=0.1, max_iter=500).fit(X[:2000], every_y[:2000])
+
+
+@pytest.fixture(scope="module")
+def by_columns(linear):
+    return attend(linear, X[2000:], delta=0.05, fewest="columns", random_state=0)
 
 
 def unexplained(X, scores, weight, features):
@@ -65,28 +75,26 @@ def test_a_regression_in_another_order_is_the_regression_on_those_features(seed,
         np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-9)
 
 
-def test_no_row_reads_more_than_the_columns_that_were_found_to_do():
-    attentive = attend(MODEL, X[2000:], delta=0.05, fewest="columns", random_state=0)
-    reading, plan = attentive.read(FRESH), attentive.plan_
+def test_no_row_reads_more_than_the_columns_that_were_found_to_do(linear, by_columns):
+    reading, plan = by_columns.read(FRESH), by_columns.plan_
     assert reading.stopped.all()
     assert reading.n_read.max() == plan.most_read == plan.checkpoints[-1] < 40
-    assert attentive.certificate_.upper_bound <= 0.05
+    assert by_columns.certificate_.upper_bound <= 0.05
     assert f"at most {plan.most_read} are read of a row" in plan.describe()
-    by_features = attend(MODEL, X[2000:], delta=0.05, random_state=0)
+    by_features = attend(linear, X[2000:], delta=0.05, random_state=0)
     assert by_features.plan_.most_read > plan.most_read
     assert by_features.read(FRESH).n_read.mean() < reading.n_read.mean()
 
 
-def test_unread_columns_may_be_anything():
-    attentive = attend(MODEL, X[2000:], delta=0.05, fewest="columns", random_state=0)
+def test_unread_columns_may_be_anything(by_columns):
     hidden = FRESH.copy()
-    hidden[:, np.setdiff1d(np.arange(60), attentive.plan_.order)] = np.nan
-    np.testing.assert_array_equal(attentive.predict(hidden), attentive.predict(FRESH))
+    hidden[:, np.setdiff1d(np.arange(60), by_columns.plan_.order)] = np.nan
+    np.testing.assert_array_equal(by_columns.predict(hidden), by_columns.predict(FRESH))
 
 
 @pytest.mark.parametrize("classes", [2, 4])
 def test_the_promise_holds_over_many_calibrations(classes):
-    rng, broken, repeats = np.random.default_rng(0), 0, 60
+    rng, broken, repeats = np.random.default_rng(0), 0, repetitions(60, fewest=20)
     labels = np.digitize(
         EVERY_X[:, :6].sum(axis=1), np.quantile(EVERY_X[:, :6].sum(axis=1), np.arange(1, classes) / classes)
     )
@@ -101,27 +109,27 @@ def test_the_promise_holds_over_many_calibrations(classes):
     assert broken <= binom.ppf(0.9999, repeats, 0.1)
 
 
-def test_cheap_columns_are_preferred():
+def test_cheap_columns_are_preferred(linear):
     costs = np.where(np.arange(60) % 2, 1.0, 10.0)
     plain, priced = (
-        attend(MODEL, X[2000:], delta=0.05, fewest="columns", costs=given, random_state=0).plan_.order
+        attend(linear, X[2000:], delta=0.05, fewest="columns", costs=given, random_state=0).plan_.order
         for given in (None, costs)
     )
     assert costs[priced].sum() < costs[plain].sum()
 
 
 @pytest.mark.parametrize("changed", [{"boundary": "curved"}, {"order": "sorted"}])
-def test_an_order_or_a_boundary_of_ones_own_is_refused(changed):
+def test_an_order_or_a_boundary_of_ones_own_is_refused(linear, changed):
     with pytest.raises(ValueError, match="fewest='columns' chooses its own order"):
-        attend(MODEL, X[2000:], fewest="columns", **changed)
+        attend(linear, X[2000:], fewest="columns", **changed)
 
 
-def test_parameters_of_the_boundary_are_kept_and_checked():
+def test_parameters_of_the_boundary_are_kept_and_checked(linear):
     with pytest.raises(ValueError, match="ridge must be a positive number"):
-        attend(MODEL, X[2000:], fewest="columns", boundary=Conditional(ridge=-1))
+        attend(linear, X[2000:], fewest="columns", boundary=Conditional(ridge=-1))
 
 
 @pytest.mark.parametrize("rows", [np.ones((2000, 60)), np.zeros((2000, 60))], ids=["ones", "zeros"])
-def test_rows_that_tell_nothing_get_the_full_label(rows):
-    attentive = attend(MODEL, rows, fewest="columns", random_state=0)
-    np.testing.assert_array_equal(attentive.predict(rows), MODEL.predict(rows))
+def test_rows_that_tell_nothing_get_the_full_label(linear, rows):
+    attentive = attend(linear, rows, fewest="columns", random_state=0)
+    np.testing.assert_array_equal(attentive.predict(rows), linear.predict(rows))

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from effort import examples
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -341,7 +342,7 @@ def test_no_mutation_of_a_file_crashes_or_loads_a_model_that_crashes(name, tmp_p
     saccade.save(MODELS[name](), path)
     content, rng, refused = path.read_bytes(), random.Random(name), 0
     (length,) = struct.unpack("<Q", content[:8])
-    for _ in range(2500):
+    for _ in range(examples(2500)):
         mutant = bytearray(content)
         for _ in range(rng.randint(1, 3)):
             # Most of a file is arrays; half of the changes are made in its header.
@@ -371,7 +372,7 @@ def test_no_mutation_of_a_file_crashes_or_loads_a_model_that_crashes(name, tmp_p
         named = hasattr(model, "feature_names_in_")
         with contextlib.suppress(ValueError):  # a weight may have become too large to sum
             model.read(rows.set_axis(model.feature_names_in_, axis=1) if named else rows.to_numpy())
-    assert refused > 1000
+    assert refused > examples(1000)
 
 
 KEPT = sorted((Path(__file__).parent / "models").glob("format-*.saccade"))

@@ -1,9 +1,18 @@
-"""scikit-learn's own checks, over every learner and the settings that change its code path."""
+"""scikit-learn's own checks: all of them on three settings, and on the others those that depend on the setting."""
 
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
-from saccade import Budget, ConstantSTST, CurvedSTST, Full, PassiveAggressive, Pegasos, Perceptron
+from saccade import (
+    AttentiveClassifier,
+    Budget,
+    ConstantSTST,
+    CurvedSTST,
+    Full,
+    PassiveAggressive,
+    Pegasos,
+    Perceptron,
+)
 
 # Steps are taken one example after another, so that an example of weight 2 is not the same as the example twice:
 # SGDClassifier lists the same two checks.
@@ -11,20 +20,53 @@ EXPECTED = {
     "check_sample_weight_equivalence_on_dense_data": "an online step with weight 2 is not two steps",
     "check_sample_weight_equivalence_on_sparse_data": "an online step with weight 2 is not two steps",
 }
+UNREAD = {"check_estimators_nan_inf": "a NaN that is not read is not seen"}
 
-ESTIMATORS = [
+# A curved boundary with its audit, a constant one without, and plans that stop early although rows are few. Between
+# them: every kind of state that a learner keeps, and every way from a public method to a kernel.
+BOLD = AttentiveClassifier(when_too_few="read", delta=0.3, confidence=0.6, random_state=0)
+IN_FULL = [
     Pegasos(random_state=0),
+    PassiveAggressive(variant="pa2", boundary="constant", order="permuted", audit=0, random_state=0),
+    BOLD,
+]
+OTHERS = [
     Pegasos(boundary=Full(), random_state=0),
     Pegasos(boundary=ConstantSTST(0.1), order="natural", audit=0, random_state=0),
     Pegasos(boundary=Budget(5), order="permuted", random_state=0),
     Pegasos(boundary=CurvedSTST(0.1, tail="hoeffding"), order="sampled", random_state=0),
     Perceptron(random_state=0),
-    PassiveAggressive(random_state=0),
-    PassiveAggressive(variant="pa2", boundary="constant", order="permuted", random_state=0),
+    AttentiveClassifier(when_too_few="read", random_state=0),
 ]
+# What the rule, the boundary or the order could break. The rest is about parameters, tags and messages, which all
+# settings share.
+DEPENDING = {
+    "check_classifiers_classes",
+    "check_classifiers_train",
+    "check_estimators_nan_inf",
+    "check_estimators_pickle",
+    "check_fit2d_1feature",
+    "check_fit2d_1sample",
+    "check_fit_idempotent",
+    "check_methods_sample_order_invariance",
+    "check_methods_subset_invariance",
+}
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=lambda estimator: EXPECTED)
+@parametrize_with_checks(IN_FULL, expected_failed_checks=lambda estimator: UNREAD if estimator is BOLD else EXPECTED)
 def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "check"),
+    [
+        pytest.param(one, check, id=f"{estimator}-{check.func.__name__}{check.keywords or ''}")
+        for estimator in OTHERS
+        for one, check in estimator_checks_generator(estimator)
+        if check.func.__name__ in DEPENDING
+    ],
+)
+def test_scikit_learn_check_that_depends_on_the_setting(estimator, check):
     check(estimator)

@@ -1,5 +1,7 @@
 """The training kernels against plain loops, and what must not depend on how the data are stored or split."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -103,11 +105,40 @@ def test_the_storage_changes_nothing_but_rounding(storage, order):
     np.testing.assert_allclose(again.margin, reading.margin, rtol=1e-12, atol=1e-12)
 
 
-def test_a_read_only_memory_map_is_read_without_a_copy(tmp_path):
-    X, y = correlated(200, 30, seed=5, dtype=np.float32)
+def allocated(call):
+    """Return how many bytes were allocated at most while something was called for the second time."""
+    call()
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def on_disk(X, tmp_path):
     np.save(tmp_path / "rows.npy", X)
-    mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
-    same_model(Pegasos(random_state=0).fit(mapped, y), Pegasos(random_state=0).fit(X, y))
+    return np.load(tmp_path / "rows.npy", mmap_mode="r")
+
+
+@pytest.mark.parametrize(
+    ("kind", "stored"),
+    [
+        (np.float64, lambda X, _: X),
+        (np.float32, on_disk),
+        (np.float64, lambda X, _: np.asfortranarray(X)),
+        (np.float64, lambda X, _: sp.csr_array(X)),
+    ],
+    ids=["rows", "read-only memory map", "columns", "csr"],
+)
+def test_rows_are_read_without_a_copy(kind, stored, tmp_path):
+    X, y = correlated(40_000, 30, seed=5, dtype=kind)
+    given, model = stored(X, tmp_path), Pegasos(random_state=0)
+    for call in (lambda: model.fit(given, y), lambda: model.partial_fit(given, y), lambda: model.read(given)):
+        assert allocated(call) < X.nbytes / 2
+    reading, expected = model.read(given), model.read(X)
+    np.testing.assert_array_equal(reading.n_read, expected.n_read)
+    np.testing.assert_allclose(reading.margin, expected.margin, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.float32, np.int64])

@@ -32,7 +32,7 @@ FIRST_SHARE = 0.1
 FIRST_COUNTS = 10
 # The measured ones follow at least at this rate, for the weights move.
 SLOWEST_FOLLOWING = 0.02
-# The multiplier begins here. Its rate falls with the root of the number of its steps.
+# The multiplier begins here. Its rate falls for the first six steps and is constant from then on.
 FIRST_MULTIPLIER = 1.0
 FIRST_RATE = 0.5
 SLOWEST_RATE = 0.2
@@ -104,10 +104,12 @@ def rarity(state, settings):
 def audit_example(state, settings, c, inner, chosen, live, important, stopped):
     """Score the boundary on an example that was read to the end, and let the factors follow.
 
-    Each important example moves the logarithm of the multiplier by rate * (missed - delta): in the long run the share
-    of missed ones is delta, whatever the data do (Gibbs and Candes 2021; the falling rate: Angelopoulos, Barber and
-    Bates 2024). Only those chosen by the audit itself, evenly over the stream, are counted, and none before the
-    boundary is live.
+    Each important example moves the logarithm of the multiplier by rate * (missed - delta), which is adaptive conformal
+    inference with a constant rate (Gibbs and Candes 2021). The steps telescope: over T of them the share of missed ones
+    is delta + (log multiplier at the end - at the start) / (rate T), whatever the data do. So it tends to delta like
+    1 / T as long as the multiplier stays bounded. Theorems on rates that fall towards 0 do not apply: so that the
+    multiplier can follow moving weights, the rate does not. Only those chosen by the audit itself, evenly over the
+    stream, are counted, and none before the boundary is live.
     """
     scalars, counters = state.scalars, state.counters
     counters[N_AUDITED] += chosen

@@ -1,0 +1,108 @@
+"""Compile every kernel that the tests use, on all cores, before they start: else each worker compiles all of them.
+
+The disk cache (``NUMBA_CACHE_DIR``) hands the result to the workers. A kernel is compiled for each kind and layout of
+its arrays, so each task is a tiny fit and a reading of one of them. What is missing here is compiled during the tests,
+once for every worker: slower, and not wrong.
+"""
+
+import os
+import tempfile
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+
+Y = np.arange(200) % 2
+X = np.random.default_rng(0).normal(size=(200, 24)) + Y[:, None]
+
+
+def stored(kind, layout):
+    """Return the rows as an array of a kind, with contiguous rows (C), contiguous columns (F) or neither (A)."""
+    rows = (10 * X + 100).clip(0, 255).astype(kind)
+    if layout == "A":
+        return np.repeat(np.repeat(rows, 2, axis=0), 2, axis=1)[::2, ::2]
+    return np.asarray(rows, order=layout)
+
+
+def learn(kind, layout):
+    from saccade import Pegasos
+
+    rows = stored(kind, layout)
+    Pegasos(random_state=0).fit(rows, Y).read(rows)
+
+
+def learn_sparse(kind, indices):
+    import scipy.sparse as sp
+
+    from saccade import Pegasos
+
+    rows = sp.csr_array(stored(kind, "C"))
+    rows.indices, rows.indptr = rows.indices.astype(indices), rows.indptr.astype(indices)
+    Pegasos(random_state=0).fit(rows, Y).read(rows)
+
+
+def attend(kind):
+    """Plan, which reads arrays that may be written to, and read arrays and tables by a plan that may not."""
+    import joblib
+    import pandas as pd
+    from sklearn.linear_model import LogisticRegression
+
+    import saccade
+
+    rows = stored(kind, "C")
+    attentive = saccade.attend(LogisticRegression(max_iter=500).fit(rows, Y), rows, delta=0.2, random_state=0)
+    attentive.read(rows)
+    if kind is np.float64:
+        frame = pd.DataFrame(rows)
+        attentive.read(frame)
+        attentive.read(frame.astype({0: np.int64}))
+        with tempfile.TemporaryDirectory() as folder:
+            joblib.dump(attentive, Path(folder) / "attentive")
+            joblib.load(Path(folder) / "attentive", mmap_mode="r").read(rows)
+
+
+def read_bytes_by_columns():
+    from saccade import Pegasos
+
+    Pegasos(random_state=0).fit(stored(np.float64, "C"), Y).read(stored(np.uint8, "F"))
+
+
+def simulate():
+    from saccade import ConstantSTST, simulate
+    from saccade.kernels.simulating import count_crossings, go_on
+
+    simulate.decision_error(ConstantSTST(0.1), 16, walks=10, random_state=0)
+    simulate.stopping_time(ConstantSTST(0.1), 16, walks=10, random_state=0)
+    draws, few, many = np.ones((2, 4)), np.ones(2), np.ones(4)
+    count_crossings(draws, 0.0, many.copy(), many, few, many)
+    go_on(draws, 0.0, 0.1, 0, np.arange(2), few.copy(), few.copy(), many, np.full(2, 5))
+
+
+# The longest first, so that all cores are busy to the end; neighbours share few of the functions that they call.
+TASKS = [
+    (learn, np.float64, "C"),
+    (learn, np.float32, "C"),
+    (learn, np.float64, "F"),
+    (learn, np.float32, "F"),
+    (learn_sparse, np.float64, np.int32),
+    (learn_sparse, np.float32, np.int32),
+    (learn, np.float64, "A"),
+    (learn, np.uint8, "C"),
+    (learn_sparse, np.float64, np.int64),
+    (attend, np.float64),
+    (attend, np.float32),
+    (read_bytes_by_columns,),
+    (simulate,),
+]
+
+
+def main():
+    # Spawned, and not forked, because a fork would inherit whatever threads numpy has begun.
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        for done in as_completed([pool.submit(*task) for task in TASKS]):
+            done.result()
+
+
+if __name__ == "__main__":
+    main()
