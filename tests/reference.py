@@ -186,7 +186,7 @@ class Learner:
     def measured(self):
         return getattr(self.boundary, "tail", "") != "hoeffding"
 
-    def measure_spread(self, x, y):
+    def measure_width(self, x, y):
         seen = len(self.seen[y][0]) - 8
         variance = float(np.sum(self.w**2 * self.variance(y)))
         if seen < 0 or variance == 0 or not self.measured():
@@ -209,7 +209,7 @@ class Learner:
 
     def take_audit(self, x, y, chosen, important, stopped):
         self.counts["audited"] += chosen
-        self.measure_spread(x, y)
+        self.measure_width(x, y)
         delta = self.boundary.delta
         if self.t > 60:
             seen = len(self.seen[-1][0]) + len(self.seen[1][0])

@@ -57,7 +57,7 @@ def test_tails_that_assume_less_demand_more(delta):
     gaussian, cantelli = (CurvedSTST(delta, tail=tail).law(0.0).slope for tail in ("gaussian", "cantelli"))
     assert gaussian <= cantelli
     hoeffding = CurvedSTST(delta, tail="hoeffding").law(0.0)
-    assert hoeffding.spread == REST_SQUARED_WEIGHTS
+    assert hoeffding.grows_with == REST_SQUARED_WEIGHTS
     assert hoeffding.slope == pytest.approx(math.sqrt(2 * math.log(1 / delta)))
 
 

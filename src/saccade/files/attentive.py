@@ -116,7 +116,7 @@ def _population(archive: Archive, n: int, scores: int) -> Population:
         factor=archive.array("regression.factor", np.float64, (m, m)),
         gains=archive.array("regression.gains", np.float64, (m, scores)),
         expected=archive.array("regression.expected", np.float64, (scores,)),
-        spread=archive.array("regression.spread", np.float64, (scores, scores)),
+        score_covariance=archive.array("regression.score_covariance", np.float64, (scores, scores)),
     )
     by_feature = {
         name: archive.array(f"population.{name}", np.float64, (n,)) for name in ("mean", "variance", "low", "high")

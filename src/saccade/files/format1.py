@@ -21,6 +21,7 @@ COUNTERS = (
 RENAMED = {
     "plan.coef": "coef",
     "plan.offset": "intercept",
+    "regression.spread": "regression.score_covariance",
     "near": "partial_square",
     "cross": "partial_product",
     "debt": "correction",

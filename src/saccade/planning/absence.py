@@ -49,9 +49,9 @@ def plan_without(plan: Plan, population: Population, missing: NDArray[np.bool_],
         weights[:, begin : begin + features.size] = replaced
         shift[:, k] += constant
         variance = uncertain + (variance if first else 0.0)
-        spread = np.sqrt(2 * variance.max() if several else variance[0])  # of a lead, or of the one score
-        lower[:, k] -= width * spread
-        upper[:, k] += width * spread
+        deviation = np.sqrt(2 * variance.max() if several else variance[0])  # of a lead, or of the only score
+        lower[:, k] -= width * deviation
+        upper[:, k] += width * deviation
     coef, constant, _ = _without(plan.coef, np.arange(plan.n_features), population, missing)
     return plan._replace(
         weights=weights, shift=shift, lower=lower, upper=upper, coef=coef, intercept=plan.intercept + constant

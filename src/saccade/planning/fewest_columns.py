@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from saccade.planning.families import Family, Predictor, Priced, plan_of
 from saccade.planning.prices import Prices
-from saccade.planning.regression import Regression, freed_of_mean
+from saccade.planning.regression import Regression, centred
 from saccade.planning.tuning import try_predictors
 from saccade.reading.plan import Plan
 
@@ -58,7 +58,7 @@ def _by_importance(regression: Regression, prices: Prices) -> NDArray[np.intp]:
     complete = prices.complete(regression.order)
     cut = int(complete[complete <= max(CANDIDATES, complete[0])][-1]) if complete.size else 0
     inverse: Reals = np.linalg.inv(regression.covariance[:cut, :cut]).astype(np.float64, copy=False)
-    beta = inverse @ freed_of_mean(regression.factor[:cut, :cut] @ regression.gains[:cut])
+    beta = inverse @ centred(regression.factor[:cut, :cut] @ regression.gains[:cut])
     purchase = prices.purchase[regression.order[:cut]]
     members = {int(number): np.flatnonzero(purchase == number) for number in np.unique(purchase)}
     dropped: list[int] = []

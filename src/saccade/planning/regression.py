@@ -1,12 +1,11 @@
 """Predicting the full margin from the features read so far, under correlation.
 
-At a checkpoint of k features the best linear prediction of a score S is E S + beta_k . (x_read - mu_read). Which
-feature is read next is chosen greedily: the one that explains most of what is still unexplained, for its cost. This is
-a Cholesky decomposition of the covariance whose pivots are the features read, and it needs only the columns of the
-covariance that it picks.
+At a checkpoint of k features the best linear prediction of a score S is E S + beta_k . (x_read - mu_read). The next
+feature is chosen greedily: the one that explains most residual variance for its cost. This is a pivoted Cholesky
+decomposition of the covariance, and it needs only the columns of the covariance that it picks.
 
-Several classes have a score each, all predicted from the same features. A label depends on their differences alone, so
-what is to be explained is what sets them apart from their mean.
+Several classes have a score each, all predicted from the same features. Only score differences matter, so scores are
+centred across classes.
 
 Rows near the decision count more: 1 / (1 + (S / s)^2), s a share of the median |S|, where S is the score of two
 classes or the gap between the two best of several.
@@ -23,7 +22,7 @@ from scipy.linalg import solve_triangular
 from saccade.planning.prices import Prices
 from saccade.planning.threads import one_blas_thread
 
-__all__ = ["Regression", "emphasis", "freed_of_mean", "regress"]
+__all__ = ["Regression", "emphasis", "centred", "regress"]
 
 Reals = NDArray[np.float64]
 
@@ -38,9 +37,9 @@ class Regression:
     order: NDArray[np.intp]
     mean: Reals  # of the features in reading order
     factor: Reals  # (k, k) the Cholesky factor of their covariance
-    gains: Reals  # (k, scores) covariance with each feature, freed of those before it, in units of its spread
+    gains: Reals  # (k, scores) partial covariance with each feature, over its residual standard deviation
     expected: Reals  # (scores,) the mean scores
-    spread: Reals  # (scores, scores) their covariance
+    score_covariance: Reals  # (scores, scores)
 
     def weights(self, size: int) -> tuple[Reals, Reals]:
         """Return what the first features weigh in each score's prediction, (scores, size), and what is added."""
@@ -52,7 +51,7 @@ class Regression:
         deviation = values - self.mean[known]
         with_scores = self.factor[known] @ self.gains
         slope = np.linalg.solve(self.covariance[np.ix_(known, known)], with_scores)
-        return self.expected + deviation @ slope, self.spread - with_scores.T @ slope
+        return self.expected + deviation @ slope, self.score_covariance - with_scores.T @ slope
 
     def imputation(self, absent: NDArray[np.intp], known: NDArray[np.intp]) -> tuple[Reals, Reals, Reals]:
         """Return how the values at some positions follow from those at others.
@@ -112,10 +111,10 @@ class Regression:
         return covariance
 
 
-def emphasis(clear: Reals, focus: float) -> Reals:
-    """Return how much each row counts, from how far it is from the decision; the weights sum to one."""
-    scale = focus * float(np.median(np.abs(clear)))
-    weight = 1 / (1 + (clear / scale) ** 2) if scale > 0 else np.ones_like(clear)
+def emphasis(distance: Reals, focus: float) -> Reals:
+    """Return the weight of each row by its distance from the decision; the weights sum to 1."""
+    scale = focus * float(np.median(np.abs(distance)))
+    weight = 1 / (1 + (distance / scale) ** 2) if scale > 0 else np.ones_like(distance)
     share: Reals = weight / weight.sum()
     return share
 
@@ -143,26 +142,26 @@ def regress(
     variance = _variance(X, weight32)
     penalty = ridge * np.maximum(variance, 0)
     margin = X @ coef.T.astype(X.dtype)
-    apart = weight @ margin.astype(np.float64)  # what rounding has left of zero
+    rounding = weight @ margin.astype(np.float64)  # the mean of the centred margins is zero but for rounding
     expected = coef @ mean
-    open_variance = np.maximum(variance, 0) + penalty
-    smallest = NEGLIGIBLE * open_variance
+    residual_variance = np.maximum(variance, 0) + penalty
+    smallest = NEGLIGIBLE * residual_variance
     constant = variance <= (8 * np.finfo(X.dtype).eps * mean) ** 2
     # cov(x_j, S); the ridge stands for noise of its own in every feature, which S contains with its weight.
-    deviation = weight32[:, None] * (margin - apart).astype(X.dtype)
+    deviation = weight32[:, None] * (margin - rounding).astype(X.dtype)
     unexplained = (X.T @ deviation).astype(np.float64) + penalty[:, None] * coef.T
-    spread_of_scores = (margin - apart).T.astype(np.float64) @ deviation + (penalty * coef) @ coef.T
+    score_covariance = (margin - rounding).T.astype(np.float64) @ deviation + (penalty * coef) @ coef.T
     groups = {int(group): _within(X, weight32, prices.members(int(group)), penalty) for group in prices.groups}
-    bought: list[int] = []  # features that come with one that was picked, still to be read
+    bought: list[int] = []  # features of a purchase that was picked, still to be read
     loadings = np.zeros((n, size))
     gains = np.zeros((size, scores))
     picked = np.zeros(n, dtype=bool)
     chosen: list[int] = []
     for k in range(size):
-        useless = picked | constant | (open_variance <= smallest)
+        useless = picked | constant | (residual_variance <= smallest)
         if order is None:
             explained = np.full(n, -1.0)
-            np.divide(_apart(unexplained), open_variance, out=explained, where=~useless)
+            np.divide(_explained(unexplained), residual_variance, out=explained, where=~useless)
             bought = [feature for feature in bought if not useless[feature]]
             if not bought:
                 worth = _worth(explained, unexplained, loadings[:, :k], useless, prices, groups)
@@ -175,21 +174,21 @@ def regress(
             pivot = int(order[k])
         picked[pivot] = True
         chosen.append(pivot)
-        if useless[pivot]:  # it is read, because it was given, and weighs nothing
+        if useless[pivot]:  # a given order reads it, with weight zero
             loadings[pivot, k] = 1.0
             continue
-        spread = np.sqrt(max(open_variance[pivot], 1e-300))
+        scale = np.sqrt(max(residual_variance[pivot], 1e-300))
         covariance = (X.T @ (weight32 * X[:, pivot])).astype(np.float64)
         covariance[pivot] += penalty[pivot]
-        loading = (covariance - loadings[:, :k] @ loadings[pivot, :k]) / spread
+        loading = (covariance - loadings[:, :k] @ loadings[pivot, :k]) / scale
         loading[np.array(chosen[:-1], dtype=np.intp)] = 0
-        gain = unexplained[pivot] / spread
+        gain = unexplained[pivot] / scale
         loadings[:, k], gains[k] = loading, gain
-        open_variance = open_variance - loading**2
+        residual_variance = residual_variance - loading**2
         unexplained = unexplained - loading[:, None] * gain
     reading = np.array(chosen, dtype=np.intp)
     factor = np.tril(loadings[reading][:, : reading.size])
-    return Regression(reading, mean[reading], factor, gains[: reading.size], expected, spread_of_scores)
+    return Regression(reading, mean[reading], factor, gains[: reading.size], expected, score_covariance)
 
 
 def _within(
@@ -199,8 +198,8 @@ def _within(
     ridge: Reals,
 ) -> tuple[NDArray[np.intp], Reals]:
     """Return the features of a group and their covariance."""
-    centred = X[:, members]
-    return members, (centred.T @ (weight[:, None] * centred)).astype(np.float64) + np.diag(ridge[members])
+    values = X[:, members]
+    return members, (values.T @ (weight[:, None] * values)).astype(np.float64) + np.diag(ridge[members])
 
 
 def _worth(
@@ -211,7 +210,7 @@ def _worth(
     prices: Prices,
     groups: dict[int, tuple[NDArray[np.intp], Reals]],
 ) -> Reals:
-    """Return what each purchase would explain for its price; a group's features explain jointly."""
+    """Return the variance that each purchase explains per unit of price; the features of a group jointly."""
     worth = np.full(prices.price.size, -1.0)
     np.maximum.at(worth, prices.purchase, explained)
     for group, (members, covariance) in groups.items():
@@ -219,19 +218,19 @@ def _worth(
         if open_ones.any():
             those = members[open_ones]
             left = covariance[np.ix_(open_ones, open_ones)] - loadings[those] @ loadings[those].T
-            target = freed_of_mean(unexplained[those])
+            target = centred(unexplained[those])
             worth[group] = np.sum(target * np.linalg.solve(left + 1e-9 * np.diag(np.diag(left)), target))
     return worth / prices.price
 
 
-def _apart(unexplained: Reals) -> Reals:
-    """Return by how much each feature would explain the one score, or what sets several apart."""
-    total: Reals = (freed_of_mean(unexplained) ** 2).sum(axis=1)
+def _explained(unexplained: Reals) -> Reals:
+    """Return the squared covariance of each feature with the centred scores, summed over them."""
+    total: Reals = (centred(unexplained) ** 2).sum(axis=1)
     return total
 
 
-def freed_of_mean(unexplained: Reals) -> Reals:
-    """Return what each feature tells of the one score, or of what sets several apart from their mean."""
+def centred(unexplained: Reals) -> Reals:
+    """Centre across classes where there are several scores: only score differences matter."""
     several = unexplained.shape[1] > 1
     return unexplained - unexplained.mean(axis=1, keepdims=True) if several else unexplained
 
