@@ -9,7 +9,7 @@ import sys
 import time
 
 import pytest
-from test_inquiry import NAMES, ROWS_OF_TWO, TWO
+from attended import NAMES, attended
 
 import saccade
 from saccade import Pegasos
@@ -20,7 +20,7 @@ COMMAND = [sys.executable, "-c", "from saccade.cli import main; main()", "ask"]
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "two.saccade"
-    saccade.save(TWO, path)
+    saccade.save(attended("two classes")[0], path)
     return path
 
 
@@ -29,20 +29,24 @@ def ask(*arguments, answers=()):
     return subprocess.run([*COMMAND, *map(str, arguments)], input=text, capture_output=True, text=True, check=False)
 
 
+@pytest.fixture(scope="module")
+def long():
+    """Return the row that is asked for most."""
+    attentive, frame = attended("two classes")
+    return frame.iloc[int(attentive.read(frame[:200]).n_read.argmax())]
+
+
 def answers_for(row):
     """The values in the order in which they are asked for."""
-    inquiry, given = TWO.inquire(), []
+    inquiry, given = attended("two classes")[0].inquire(), []
     while inquiry.wanted is not None:
-        given.append(float(ROWS_OF_TWO.loc[row, inquiry.wanted]))
+        given.append(float(row[inquiry.wanted]))
         inquiry.tell(given[-1])
     return inquiry, given
 
 
-LONG = int(TWO.read(ROWS_OF_TWO[:200]).n_read.argmax())
-
-
-def test_a_person_is_asked_until_the_label_is_clear(model):
-    inquiry, given = answers_for(LONG)
+def test_a_person_is_asked_until_the_label_is_clear(model, long):
+    inquiry, given = answers_for(long)
     done = ask(model, answers=given)
     assert done.returncode == 0
     assert done.stdout.startswith(
@@ -53,8 +57,8 @@ def test_a_person_is_asked_until_the_label_is_clear(model):
     assert done.stderr.count("% sure") == len(given) - 1
 
 
-def test_json_is_all_that_goes_to_standard_output(model):
-    inquiry, given = answers_for(LONG)
+def test_json_is_all_that_goes_to_standard_output(model, long):
+    inquiry, given = answers_for(long)
     found = json.loads(ask(model, "--json", answers=given).stdout)
     assert found == {
         "label": int(inquiry.label),
@@ -66,15 +70,15 @@ def test_json_is_all_that_goes_to_standard_output(model):
     }
 
 
-def test_what_is_known_is_not_asked_for(model):
-    values = [f"--known={name}={ROWS_OF_TWO.loc[LONG, name]}" for name in NAMES]
+def test_what_is_known_is_not_asked_for(model, long):
+    values = [f"--known={name}={long[name]}" for name in NAMES]
     done = ask(model, *values, "--json")
     assert json.loads(done.stdout)["asked"] == []
     assert done.stderr == ""
 
 
-def test_a_wrong_answer_is_asked_for_again_and_a_strange_one_is_remarked_on(model):
-    _, given = answers_for(LONG)
+def test_a_wrong_answer_is_asked_for_again_and_a_strange_one_is_remarked_on(model, long):
+    _, given = answers_for(long)
     done = ask(model, answers=["tall", "nan", *given])
     assert done.returncode == 0
     assert "'tall' is not a number" in done.stderr
@@ -88,8 +92,8 @@ def test_what_cannot_be_had_may_be_skipped(model):
     assert len(found["asked"]) == 12
 
 
-def test_a_questionnaire_goes_on_another_day(model, tmp_path):
-    inquiry, given = answers_for(LONG)
+def test_a_questionnaire_goes_on_another_day(model, tmp_path, long):
+    inquiry, given = answers_for(long)
     state = tmp_path / "answers.json"
     first = ask(model, "--state", state, answers=given[:1])
     assert first.returncode == 1
@@ -125,7 +129,8 @@ def test_files_that_cannot_be_asked_are_refused(tmp_path):
     assert "No such file" in ask(tmp_path / "nothing").stderr
     (tmp_path / "bad").write_bytes(b"nonsense")
     assert "cannot be loaded" in ask(tmp_path / "bad").stderr
-    saccade.save(Pegasos(random_state=0).fit(ROWS_OF_TWO, TWO.predict(ROWS_OF_TWO)), tmp_path / "learner")
+    attentive, frame = attended("two classes")
+    saccade.save(Pegasos(random_state=0).fit(frame, attentive.predict(frame)), tmp_path / "learner")
     done = ask(tmp_path / "learner")
     assert done.returncode == 1
     assert "saccade.attend" in done.stderr

@@ -3,7 +3,7 @@
 import io
 
 import pytest
-from test_inquiry import ROWS_OF_TWO, TWO
+from attended import attended
 
 from saccade.reading import progress
 from saccade.reading.progress import Progress
@@ -19,7 +19,8 @@ def test_rows_are_counted_on_a_terminal_and_nowhere_else(stream, visible, monkey
     seen = stream()
     monkeypatch.setattr("sys.stderr", seen)
     monkeypatch.setattr(progress, "SECONDS_BETWEEN", 0)
-    TWO.predict_lazily(lambda row, feature: ROWS_OF_TWO.loc[row, feature], range(20))
+    attentive, frame = attended("two classes")
+    attentive.predict_lazily(lambda row, feature: frame.loc[row, feature], range(20))
     assert ("20 rows" in seen.getvalue()) == visible
     assert visible or seen.getvalue() == ""
 
