@@ -231,7 +231,7 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self.read(X).label
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the margin at which the reading of each row ended: the one that ``predict`` goes by."""
+        """Return the margin at which the reading of each row ended, by which ``predict`` decides."""
         return self.read(X).margin
 
     def full_margin(self, X: Any) -> NDArray[np.float64]:
@@ -312,7 +312,7 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return await read_lazily_async(self._questions(), fetch, rows, concurrency=concurrency, batch=batch)
 
     def _questions(self, costs: Any = None, groups: Any = None) -> Questions:
-        """Return what inquiries go by; one for all of them, unless they have prices of their own."""
+        """Return what inquiries go by, shared by all of them that have no prices of their own."""
         shared: Questions | None = self.__dict__.get("_shared_questions")
         if shared is None:
             check_is_fitted(self)

@@ -220,12 +220,12 @@ class Inquiry:
     def new_in(self, record: Mapping[Any, Any]) -> dict[Feature, Any]:
         """Return what a record brings that is not known yet, and of what is not needed yet only numbers."""
         still_open, needed = self._open(), set(self._needed())
-        found = {}
+        new = {}
         for position in np.flatnonzero(still_open).tolist():
             feature = self._questions.feature(position)
             if feature in record and (position in needed or _is_finite(record[feature])):
-                found[feature] = record[feature]
-        return found
+                new[feature] = record[feature]
+        return new
 
     def to_json(self) -> str:
         """Return everything that was told, as JSON from which ``AttentiveClassifier.resume`` goes on."""
@@ -330,7 +330,7 @@ def resume(text: str, questions: Questions) -> Inquiry:
     try:
         state = json.loads(text)
         version, fingerprint = state["saccade inquiry"], state["plan"]
-        known, told = _pairs(state["known"]), [_pairs(one) for one in state["told"]]
+        known, told = _pairs(state["known"]), [_pairs(answers) for answers in state["told"]]
         prices = Prices(np.array(state["purchase"], dtype=np.intp), np.array(state["price"], dtype=np.float64))
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
         raise ValueError(f"This is not an inquiry as to_json writes it: {str(error)[:120]}.") from error

@@ -260,23 +260,23 @@ def _attempt(fetch: Fetch, request: _Request, batch: int | None) -> list[Any]:
         return [error] * len(request.rows)
 
 
-def _by_row(found: Any, request: _Request, batch: int | None) -> list[Any]:
+def _by_row(answer: Any, request: _Request, batch: int | None) -> list[Any]:
     if batch is None:
-        return [found]
-    listed = hasattr(found, "__len__") and not isinstance(found, str | Mapping)
-    if not listed or len(found) != len(request.rows):
+        return [answer]
+    listed = hasattr(answer, "__len__") and not isinstance(answer, str | Mapping)
+    if not listed or len(answer) != len(request.rows):
         raise ValueError(
             f"fetch was asked for {request.feature!r} of {len(request.rows)} rows and must return as many values, in "
-            f"their order; got {found!r:.80}."
+            f"their order; got {answer!r:.80}."
         )
-    return list(found)
+    return list(answer)
 
 
 def _result(row: _Row) -> _Result:
-    one = row.inquiry
+    inquiry = row.inquiry
     if row.error:
-        return _Result(row.number, None, np.nan, len(one.asked), one.spent, False, row.error[0])
-    return _Result(row.number, one.label, one.margin, len(one.asked), one.spent, one.certified, None)
+        return _Result(row.number, None, np.nan, len(inquiry.asked), inquiry.spent, False, row.error[0])
+    return _Result(row.number, inquiry.label, inquiry.margin, len(inquiry.asked), inquiry.spent, inquiry.certified, None)
 
 
 def _reading(questions: Questions, results: list[_Result]) -> LazyReading:

@@ -13,7 +13,7 @@ __all__ = ["exact", "inlined", "kernel", "loop"]
 
 
 def _without_reference_counts() -> dict[str, Any]:
-    """Return the option for it, which is private: seen to work with numba 0.57 to 0.68.
+    """Return the option for it, which is private: seen to work with numba 0.59 to 0.68.
 
     Where numba no longer knows it, references are counted and kernels are slower, but not wrong.
     """

@@ -1,7 +1,7 @@
 """Ask the memory for a value before it is needed.
 
 How numba lays out an array while it generates code is described nowhere and may change: this was seen to work with
-numba 0.57 to 0.68 and llvmlite 0.40 to 0.50. Where it fails, nothing is fetched ahead: kernels are slower, not wrong.
+numba 0.59 to 0.68 and llvmlite 0.42 to 0.50. Where it fails, nothing is fetched ahead: kernels are slower, not wrong.
 """
 
 from contextlib import suppress

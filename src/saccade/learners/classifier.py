@@ -166,7 +166,7 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         return self.read(X).label
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the margin at which the reading of each row ended: the one that ``predict`` goes by.
+        """Return the margin at which the reading of each row ended, by which ``predict`` decides.
 
         Use ``full_margin`` for margins that were read to the end.
         """
@@ -187,7 +187,7 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
 
     @property
     def _plans(self) -> list[Plan]:
-        return [one.plan for one in self._learners]
+        return [learner.plan for learner in self._learners]
 
     def _run_in_full(self, source: Source) -> Outcome:
         return self._run([plan.without_stops() for plan in self._plans], source)
@@ -241,7 +241,7 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
     def _continued_learners(self, X: Rows) -> list[OnlineLearner]:
         """Return learners with the parameters as they are now and what has been learned so far."""
         old = self._learners
-        new = self._build(X.shape[1], old[0].state.weights.dtype, [one.settings.seed for one in old])
+        new = self._build(X.shape[1], old[0].state.weights.dtype, [learner.settings.seed for learner in old])
         return [mine.go_on_from(theirs) for mine, theirs in zip(new, old, strict=True)]
 
     def _build(self, n_features: int, dtype: np.dtype[Any], seeds: list[int]) -> list[OnlineLearner]:
@@ -323,7 +323,7 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         weight: NDArray[np.float64],
     ) -> None:
         positive = [1] if len(learners) == 1 else range(len(learners))
-        calls = [(one, X, codes, index, rows, weight) for one, index in zip(learners, positive, strict=True)]
+        calls = [(learner, X, codes, index, rows, weight) for learner, index in zip(learners, positive, strict=True)]
         bad = self._in_threads(OnlineLearner.learn, calls)
         for row in bad:
             if row >= 0:
@@ -331,12 +331,12 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
 
     def _take(self, learners: list[OnlineLearner], classes: NDArray[Any]) -> None:
         """Make what was learned visible, all at once, so that a failure before this leaves the model as it was."""
-        weights, intercepts = zip(*(one.weights() for one in learners), strict=True)
+        weights, intercepts = zip(*(learner.weights() for learner in learners), strict=True)
         self._learners = learners
         self.classes_ = classes
         self.coef_, self.intercept_ = np.array(weights), np.array(intercepts)
         self.t_ = int(learners[0].counters[STEP])
-        self.training_ = TrainingRecord.of(one.counters for one in learners)
+        self.training_ = TrainingRecord.of(learner.counters for learner in learners)
 
     def _warn_if_level_not_held(self) -> None:
         delta, record = getattr(as_boundary(self.boundary), "delta", None), self.training_

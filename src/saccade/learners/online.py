@@ -1,4 +1,4 @@
-"""The training path of one binary learner: its state, one pass over rows, what it has learned."""
+"""The training path of a binary learner: its state, a pass over rows, what it has learned."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -46,7 +46,7 @@ class OnlineLearner:
     settings: Settings
     checkpoints: NDArray[np.int64]
     state: State
-    only_reject: bool  # in predictions, as one of several learners
+    only_reject: bool  # in predictions, among several one-vs-rest learners
 
     def copy(self) -> "OnlineLearner":
         state = State._make(array.copy() for array in self.state)
@@ -107,7 +107,7 @@ class OnlineLearner:
 
     @cached_property
     def plan(self) -> Plan:
-        """Predictions with what has been learned: planned when the first is made, for a fit may be followed by none."""
+        """The plan for predictions with what has been learned. Built lazily."""
         coef, intercept = self.weights()
         factors = np.maximum(1.0, self.factors)
         return plan_prediction(

@@ -55,7 +55,7 @@ def affordable(
 def _certificate(
     plan: Plan, values: Values, full: NDArray[np.intp], delta: float | None, confidence: float
 ) -> Certificate:
-    """Return what these rows promise of a plan: the delta asked for, or the one that they give."""
+    """Return what these rows promise of a plan: the delta asked for, or the upper bound that they give."""
     outcome = _read(plan, values)
     [count] = rows(decided(outcome.margin), full)
     bound = upper_bound(*count, confidence)

@@ -30,7 +30,7 @@ def natural(weights: Weights, seed: int) -> Order:
 
 
 def permuted(weights: Weights, seed: int) -> Order:
-    """Read the features in a random order: the one under which the paper's independence assumption does least harm."""
+    """Read the features in a random order, under which the paper's independence assumption does least harm."""
     features = np.random.default_rng(seed).permutation(weights.size)
     return features, weights[features]
 

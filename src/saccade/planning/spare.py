@@ -1,9 +1,9 @@
 """Without which features the certificate still holds: tested on the calibration rows, when somebody asks.
 
 Most models never meet a row that lacks a feature, so nothing is tested when they are made. What the tests need is kept
-instead: of every calibration row the full model's scores, and the values of the features that count where another one
-is missing. These are the features that checkpoints weigh, those of the regression, which stand in for a missing one,
-and the missing ones themselves.
+instead: of every calibration row the full model's scores, and the values of the features that count where another is
+missing. These are the features that checkpoints weigh, those of the regression, which replace what is missing, and the
+missing features themselves.
 """
 
 from collections.abc import Iterable, Iterator, Set
@@ -31,7 +31,7 @@ Features = tuple[int, ...]
 # would read more values than that.
 MOST_SPARED = 64
 MOST_VALUES_SPARED = 300_000_000
-# Rows that take more memory than this are not kept: what they tell is found out at once.
+# Rows that take more memory than this are not kept, and the tests are made at once.
 MOST_BYTES_KEPT = 64_000_000
 
 
