@@ -276,7 +276,9 @@ def _result(row: _Row) -> _Result:
     inquiry = row.inquiry
     if row.error:
         return _Result(row.number, None, np.nan, len(inquiry.asked), inquiry.spent, False, row.error[0])
-    return _Result(row.number, inquiry.label, inquiry.margin, len(inquiry.asked), inquiry.spent, inquiry.certified, None)
+    return _Result(
+        row.number, inquiry.label, inquiry.margin, len(inquiry.asked), inquiry.spent, inquiry.certified, None
+    )
 
 
 def _reading(questions: Questions, results: list[_Result]) -> LazyReading:
