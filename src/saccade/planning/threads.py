@@ -1,7 +1,7 @@
 """One BLAS thread for many small products.
 
 OpenBLAS wakes all of its threads for each of them and waits for the slowest: on a machine that is busy with other work
-a product of a millisecond then takes ten.
+a product of two milliseconds then takes twelve.
 """
 
 from collections.abc import Iterator
