@@ -3,8 +3,10 @@
 import io
 
 import pytest
-from test_inquiry import ROWS_OF_TWO, TWO
+from sklearn.linear_model import LogisticRegression
 
+from data import correlated
+from saccade import attend
 from saccade.reading import progress
 from saccade.reading.progress import Progress
 
@@ -19,7 +21,9 @@ def test_rows_are_counted_on_a_terminal_and_nowhere_else(stream, visible, monkey
     seen = stream()
     monkeypatch.setattr("sys.stderr", seen)
     monkeypatch.setattr(progress, "SECONDS_BETWEEN", 0)
-    TWO.predict_lazily(lambda row, feature: ROWS_OF_TWO.loc[row, feature], range(20))
+    X, y = correlated(600, 8, seed=0, separation=3.0)
+    attentive = attend(LogisticRegression().fit(X, y), X, delta=0.1, random_state=0)
+    attentive.predict_lazily(lambda row, feature: X[row, feature], range(20))
     assert ("20 rows" in seen.getvalue()) == visible
     assert visible or seen.getvalue() == ""
 
