@@ -1,5 +1,6 @@
 """``saccade ask``, as a person at a terminal and as a script use it."""
 
+import io
 import json
 import os
 import pty
@@ -7,46 +8,75 @@ import signal
 import subprocess
 import sys
 import time
+from typing import NamedTuple
 
+import pandas as pd
 import pytest
-from attended import NAMES, attended
+from sklearn.linear_model import LogisticRegression
 
 import saccade
+from data import correlated
 from saccade import Pegasos
+from saccade.cli.main import run
 
-COMMAND = [sys.executable, "-c", "from saccade.cli import main; main()", "ask"]
+N_FEATURES = 12
+NAMES = [f"f{j}" for j in range(N_FEATURES)]
+
+
+class Done(NamedTuple):
+    """What a command left behind."""
+
+    returncode: int
+    stdout: str
+    stderr: str
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory):
+def rows():
+    X, y = correlated(4000, N_FEATURES, seed=0, separation=3.0)
+    return pd.DataFrame(X, columns=NAMES), y
+
+
+@pytest.fixture(scope="module")
+def attentive(rows):
+    X, y = rows
+    return saccade.attend(LogisticRegression().fit(X[:1000], y[:1000]), X[1000:], delta=0.05, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def model(attentive, tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "two.saccade"
-    saccade.save(attended("two classes")[0], path)
+    saccade.save(attentive, path)
     return path
 
 
-def ask(*arguments, answers=()):
-    text = "".join(f"{answer}\n" for answer in answers)
-    return subprocess.run([*COMMAND, *map(str, arguments)], input=text, capture_output=True, text=True, check=False)
+@pytest.fixture
+def ask(monkeypatch, capsys):
+    """Run ``saccade ask`` here, with the answers as its standard input."""
+
+    def call(*arguments, answers=()):
+        monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{answer}\n" for answer in answers)))
+        status = run(["ask", *map(str, arguments)])
+        return Done(status, *capsys.readouterr())
+
+    return call
 
 
 @pytest.fixture(scope="module")
-def long():
-    """Return the row that is asked for most."""
-    attentive, frame = attended("two classes")
-    return frame.iloc[int(attentive.read(frame[:200]).n_read.argmax())]
-
-
-def answers_for(row):
-    """The values in the order in which they are asked for."""
-    inquiry, given = attended("two classes")[0].inquire(), []
+def longest(attentive, rows):
+    """The row that takes most questions, its inquiry, and the values in the order in which they are asked for."""
+    X, _ = rows
+    row = int(attentive.read(X[:200]).n_read.argmax())
+    inquiry, given = attentive.inquire(), []
     while inquiry.wanted is not None:
-        given.append(float(row[inquiry.wanted]))
+        given.append(float(X.loc[row, inquiry.wanted]))
         inquiry.tell(given[-1])
-    return inquiry, given
+    assert len(given) > 3
+    return X.loc[row], inquiry, given
 
 
-def test_a_person_is_asked_until_the_label_is_clear(model, long):
-    inquiry, given = answers_for(long)
+def test_a_person_is_asked_until_the_label_is_clear(ask, model, longest):
+    _, inquiry, given = longest
     done = ask(model, answers=given)
     assert done.returncode == 0
     assert done.stdout.startswith(
@@ -57,8 +87,8 @@ def test_a_person_is_asked_until_the_label_is_clear(model, long):
     assert done.stderr.count("% sure") == len(given) - 1
 
 
-def test_json_is_all_that_goes_to_standard_output(model, long):
-    inquiry, given = answers_for(long)
+def test_json_is_all_that_goes_to_standard_output(ask, model, longest):
+    _, inquiry, given = longest
     found = json.loads(ask(model, "--json", answers=given).stdout)
     assert found == {
         "label": int(inquiry.label),
@@ -70,36 +100,38 @@ def test_json_is_all_that_goes_to_standard_output(model, long):
     }
 
 
-def test_what_is_known_is_not_asked_for(model, long):
-    values = [f"--known={name}={long[name]}" for name in NAMES]
-    done = ask(model, *values, "--json")
+def test_what_is_known_is_not_asked_for(ask, model, longest):
+    row, inquiry, _ = longest
+    done = ask(model, *(f"--known={name}={row[name]}" for name in NAMES), "--json")
     assert json.loads(done.stdout)["asked"] == []
+    assert json.loads(done.stdout)["label"] == inquiry.label
     assert done.stderr == ""
 
 
-def test_a_wrong_answer_is_asked_for_again_and_a_strange_one_is_remarked_on(model, long):
-    _, given = answers_for(long)
+def test_a_wrong_answer_is_asked_for_again_and_a_strange_one_is_remarked_on(ask, model, longest):
+    _, _, given = longest
     done = ask(model, answers=["tall", "nan", *given])
     assert done.returncode == 0
     assert "'tall' is not a number" in done.stderr
     assert "Tell a finite number" in done.stderr
-    assert "outside what the model was planned on" in ask(model, answers=["1e6"] * 12).stderr
+    assert "outside what the model was planned on" in ask(model, answers=["1e6"] * N_FEATURES).stderr
 
 
-def test_what_cannot_be_had_may_be_skipped(model):
-    found = json.loads(ask(model, "--json", answers=["?"] * 6 + [""] * 6).stdout)
+def test_what_cannot_be_had_may_be_skipped(ask, model):
+    found = json.loads(ask(model, "--json", answers=["?"] * 6 + [""] * (N_FEATURES - 6)).stdout)
     assert not found["certified"]
-    assert len(found["asked"]) == 12
+    assert len(found["asked"]) == N_FEATURES
 
 
-def test_a_questionnaire_goes_on_another_day(model, tmp_path, long):
-    inquiry, given = answers_for(long)
+def test_a_questionnaire_goes_on_another_day(ask, model, longest, tmp_path):
+    _, inquiry, given = longest
     state = tmp_path / "answers.json"
     first = ask(model, "--state", state, answers=given[:1])
     assert first.returncode == 1
     assert "ended before the label was clear" in first.stderr
     second = ask(model, "--state", state, "--json", answers=given[1:])
     assert json.loads(second.stdout)["asked"] == list(inquiry.asked)
+    assert f"{inquiry.asked[0]} [" not in second.stderr
     state.write_text("{}")
     assert ask(model, "--state", state).returncode == 2
     begun = tmp_path / "begun.json"
@@ -118,19 +150,19 @@ def test_a_questionnaire_goes_on_another_day(model, tmp_path, long):
         (["--colour"], "No such option", 2),
     ],
 )
-def test_wrong_usage_is_one_line(model, arguments, message, status):
+def test_wrong_usage_is_one_line(ask, model, arguments, message, status):
     done = ask(model, *arguments)
     assert done.returncode == status
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_files_that_cannot_be_asked_are_refused(tmp_path):
+def test_files_that_cannot_be_asked_are_refused(ask, rows, tmp_path):
     assert "No such file" in ask(tmp_path / "nothing").stderr
     (tmp_path / "bad").write_bytes(b"nonsense")
     assert "cannot be loaded" in ask(tmp_path / "bad").stderr
-    attentive, frame = attended("two classes")
-    saccade.save(Pegasos(random_state=0).fit(frame, attentive.predict(frame)), tmp_path / "learner")
+    X, y = rows
+    saccade.save(Pegasos(random_state=0).fit(X, y), tmp_path / "learner")
     done = ask(tmp_path / "learner")
     assert done.returncode == 1
     assert "saccade.attend" in done.stderr
@@ -138,8 +170,9 @@ def test_files_that_cannot_be_asked_are_refused(tmp_path):
 
 def test_ctrl_c_at_a_question_exits_with_130(model):
     terminal, at_other_end = pty.openpty()
+    command = [sys.executable, "-c", "from saccade.cli import main; main()", "ask"]
     with subprocess.Popen(
-        [*COMMAND, model], stdin=at_other_end, stdout=subprocess.PIPE, stderr=at_other_end
+        [*command, model], stdin=at_other_end, stdout=subprocess.PIPE, stderr=at_other_end
     ) as process:
         seen, deadline = b"", time.monotonic() + 60
         while b"]: " not in seen and time.monotonic() < deadline:

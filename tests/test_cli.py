@@ -11,24 +11,20 @@ import time
 from dataclasses import replace
 
 import pytest
-from conftest import TINY
 
 from saccade import __version__
 from saccade.cli.main import run
-from saccade.study.report import records
+from saccade.study.experiments import reproduction as experiments
+from saccade.study.report import page, records
 
 COMMAND = [sys.executable, "-c", "from saccade.cli import main; main()"]
 
 
-def saccade(*arguments, **options):
-    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False, **options)
-
-
-def test_version_and_help():
-    assert saccade("--version").stdout == f"saccade {__version__}\n"
-    shown = saccade("--help")
-    assert shown.returncode == 0
-    assert "reproduce" in shown.stdout
+def test_version_and_help(capsys):
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"saccade {__version__}\n"
+    assert run(["--help"]) == 0
+    assert "reproduce" in capsys.readouterr().out
 
 
 def test_help_imports_nothing_heavy():
@@ -41,26 +37,35 @@ def test_help_imports_nothing_heavy():
 
 
 @pytest.fixture
-def at_once(monkeypatch, reproduction):
-    """Let the experiments have been run before."""
-    monkeypatch.setattr("saccade.study.experiments.reproduction.run_all", lambda *arguments, **named: reproduction)
+def at_once(monkeypatch, reproduction, html):
+    """Let the experiments have been run, and the page have been drawn, before."""
+    monkeypatch.setattr(experiments, "run_all", lambda *arguments, **named: reproduction)
+    monkeypatch.setattr(page, "render", lambda given: html if given is reproduction else pytest.fail("other records"))
 
 
-def test_reproduce_writes_the_page_and_prints_what_holds(at_once, tmp_path, capsys):
+def test_reproduce_writes_the_page_and_prints_what_holds(at_once, html, tmp_path, capsys):
     out = tmp_path / "page.html"
     assert run(["reproduce", "--out", str(out)]) == 0
     printed = capsys.readouterr()
     assert "features on average" in printed.out
     assert printed.err == f"The page: {out}\n"  # no progress bar in a pipe
-    assert out.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert out.read_text(encoding="utf-8") == html
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
 
 
-def test_the_options_reach_the_experiments_and_json_is_all_that_is_printed(monkeypatch, tmp_path, capsys, reproduction):
-    monkeypatch.setattr("saccade.study.experiments.reproduction.QUICK", replace(TINY, permutations=7))
-    out = tmp_path / "page.html"
-    options = ["--quick", "--seed", "1", "--permutations", "1", "--jobs", "2", "--json", "--out", str(out)]
-    assert run(["reproduce", *options]) == 0
+def test_the_options_reach_the_experiments_and_json_is_all_that_is_printed(
+    at_once, monkeypatch, tmp_path, capsys, reproduction
+):
+    asked = []
+
+    def run_all(seed, size, jobs, progress):
+        asked.append((seed, size, jobs))
+        return reproduction
+
+    monkeypatch.setattr(experiments, "run_all", run_all)
+    options = ["--quick", "--seed", "1", "--permutations", "3", "--jobs", "2", "--json"]
+    assert run(["reproduce", *options, "--out", str(tmp_path / "page.html")]) == 0
+    assert asked == [(1, replace(experiments.QUICK, permutations=3), 2)]
     assert json.loads(capsys.readouterr().out) == json.loads(records.as_json(reproduction))
 
 
@@ -105,18 +110,27 @@ def test_a_pipe_gets_utf8_whatever_the_locale_says(at_once, tmp_path, monkeypatc
     assert "O(√n)" in narrow.buffer.getvalue().decode()
 
 
-def test_no_command_shows_the_help():
-    shown = saccade()
-    assert shown.returncode == 2
-    assert "Commands:" in shown.stderr
+def test_no_command_shows_the_help(capsys):
+    assert run([]) == 2
+    assert "Commands:" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("missing", ["click", "matplotlib"])
-def test_a_missing_extra_is_named_in_one_line(missing, tmp_path):
-    (tmp_path / f"{missing}.py").write_text(f"raise ModuleNotFoundError('gone', name={missing!r})\n")
-    shown = saccade("reproduce", env={**os.environ, "PYTHONPATH": str(tmp_path)}, cwd=tmp_path)
+def test_without_matplotlib_one_line_names_the_extra(monkeypatch, capsys, tmp_path):
+    for name in [name for name in sys.modules if name.startswith(("matplotlib", "saccade.study.report"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert run(["reproduce", "--out", str(tmp_path / "page.html")]) == 2
+    assert re.fullmatch(r"saccade: .*matplotlib.*saccade\[report\].*\n", capsys.readouterr().err)
+
+
+def test_without_click_one_line_names_the_extra(tmp_path):
+    (tmp_path / "click.py").write_text("raise ModuleNotFoundError('gone', name='click')\n")
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    shown = subprocess.run(
+        [*COMMAND, "reproduce"], capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": path}
+    )
     assert shown.returncode == 2
-    assert re.fullmatch(rf"saccade: .*{missing}.*saccade\[report\].*\n", shown.stderr)
+    assert re.fullmatch(r"saccade: .*click.*saccade\[report\].*\n", shown.stderr)
 
 
 def test_a_page_that_cannot_be_finished_leaves_the_old_one(at_once, tmp_path, monkeypatch, capsys):

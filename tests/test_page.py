@@ -11,11 +11,6 @@ from saccade.study.report import page
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
-@pytest.fixture(scope="session")
-def html(reproduction):
-    return page.render(reproduction)
-
-
 def test_every_claim_and_erratum_is_on_the_page(reproduction, html):
     from markupsafe import escape
 
