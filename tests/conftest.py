@@ -1,8 +1,13 @@
 """What several test files share: one small run of all experiments."""
 
 import pytest
+from hypothesis import settings
 
 from saccade.study.experiments.reproduction import Size, run_all
+
+# The first call of a kernel compiles it.
+settings.register_profile("compiling", deadline=None)
+settings.load_profile("compiling")
 
 TINY = Size(permutations=1, walks=100, lengths=(64, 256, 1024), longest=13)
 
