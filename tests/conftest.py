@@ -13,10 +13,6 @@ from saccade.study.report import page
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
-# The first call of a kernel compiles it.
-settings.register_profile("compiling", deadline=None)
-settings.load_profile("compiling")
-
 TINY = Size(permutations=1, walks=100, lengths=(64, 256, 1024), longest=13)
 
 
