@@ -21,8 +21,8 @@ def declared(*extras: str) -> list[str]:
 def lowest(requirement: str) -> str:
     """Return a requirement of exactly its lower bound.
 
-    >>> lowest("numpy>=1.23.5")
-    'numpy==1.23.5'
+    >>> lowest("numpy>=1.25.0")
+    'numpy==1.25.0'
     """
     bounded = re.fullmatch(r"([A-Za-z0-9._-]+)>=([0-9.]+)", requirement)
     if bounded is None:
