@@ -101,6 +101,8 @@ def evaluate(
 
     saved = loaded(model)
     with opened(data, wanted_by(saved, target, header), kind) as source:
+        if target is None and source.zero_based is None:  # only libsvm files have labels without a target
+            raise click.UsageError("Name the column with the labels, with --target.")
         bad = BadRows(source.path, skip=skip_bad)
         measured = measure(saved.model, source, bad)
     if measured.rows == 0:
