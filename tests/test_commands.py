@@ -25,6 +25,7 @@ from saccade.cli.fit import PARAMETERS
 from saccade.cli.main import run
 from saccade.data import lines
 from saccade.files import models
+from saccade.reading import progress
 
 COMMAND = [sys.executable, "-c", "from saccade.cli import main; main()"]
 EVERY, labels = correlated(6000, 12, seed=3, separation=3.0)
@@ -133,7 +134,7 @@ def test_a_skops_file_of_a_linear_model_is_certified_and_another_refused(folder,
     assert "not trusted: sklearn.tree" in capsys.readouterr().err
     skops.dump(GaussianNB().fit(FRAME[:300], labels[:300]), "bayes.skops")
     assert run(["attend", "bayes.skops", "train.csv", *arguments, "--force"]) == 1
-    assert "not a linear classifier" in capsys.readouterr().err
+    assert "no model that can be read part by part" in capsys.readouterr().err
 
 
 def test_an_unexpected_error_is_one_line_and_with_debug_a_traceback(folder, capsys, monkeypatch):
@@ -228,6 +229,7 @@ class Terminal(io.StringIO):
 def test_learning_shows_rows_and_how_far_it_is_on_a_terminal(folder, capsys, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(sys, "stderr", Terminal())
+        patched.setattr(progress, "SECONDS_BETWEEN", 0)
         output = saccade_prints(capsys, "fit", "train.csv", "--target", "kind", "-o", "m")
         seen = sys.stderr.getvalue()
     assert "Learning: 100%, 5,000 rows" in seen
@@ -248,6 +250,20 @@ def test_a_missing_value_in_parquet_is_named_where_it_is_needed_or_passed_over(f
     written = (folder / "out.csv").read_text().splitlines()
     assert len(written) == 1001  # lines stay in step with rows
     assert [k for k, line in enumerate(written) if line == ",,"] == [151]
+
+
+@pytest.mark.parametrize(("command", "value"), [("predict", np.nan), ("evaluate", 1.7e308)])
+def test_a_bad_row_of_several_files_is_named_by_its_file_and_its_row_there(command, value, folder, capsys):
+    attentive = saccade.attend(LogisticRegression().fit(FRAME, labels), FRAME, delta=0.1, random_state=0)
+    saccade.save(attentive, "a.saccade")
+    frame = pd.read_parquet("test.parquet").assign(kind=labels[5000:])
+    frame[:300].to_parquet("part-1.parquet", row_group_size=100)
+    second = frame[300:].reset_index(drop=True)
+    second.loc[150, NAMES] = value * np.sign(attentive.additive_.coef[0])  # the margin is missing, or overflows
+    second.to_parquet("part-2.parquet", row_group_size=100)
+    assert run([command, "a.saccade", "part-*.parquet", "--target", "kind"]) == 1
+    assert "part-2.parquet, row 151: a value that is needed" in capsys.readouterr().err
+    assert run([command, "a.saccade", "part-*.parquet", "--target", "kind", "--skip-bad"]) == 0
 
 
 def test_parameters_reach_the_learner(folder, capsys):

@@ -2,6 +2,8 @@
 
 import datetime
 import io
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -192,6 +194,37 @@ def test_missing_values_in_columns_are_named_by_row(kind, tmp_path):
         found, bad = read(source, skip=True)
     assert bad.count == 2
     assert sum(len(one.X) for one in found) == 498
+
+
+def test_columns_of_every_type_of_number_are_read_alike_in_one_chunk_or_several(tmp_path):
+    columns = {
+        "doubles": pa.array([1.0, 2.0, 3.0]),
+        "floats": pa.array([1.0, 2.0, 3.0], pa.float32()),
+        "bytes": pa.array([1, 2, 3], pa.uint8()),
+        "booleans": pa.array([True, False, True]),
+        "dictionary": pa.array([1, 2, 3]).dictionary_encode(),
+    }
+    parts = [pa.table({name: column.slice(k, n) for name, column in columns.items()}) for k, n in ((0, 1), (1, 2))]
+    pq.write_table(pa.concat_tables(parts), tmp_path / "a.parquet")
+    with pa.ipc.new_file(tmp_path / "a.arrow", parts[0].schema) as writer:
+        for part in parts:
+            writer.write_table(part)
+    for name in ("a.parquet", "a.arrow"):
+        with open_data(str(tmp_path / name), Wanted()) as source:
+            batches, _ = read(source)
+        np.testing.assert_array_equal(
+            np.concatenate([batch.X for batch in batches]), [[1, 1, 1, 1, 1], [2, 2, 2, 0, 2], [3, 3, 3, 1, 3]]
+        )
+
+
+def test_reading_the_columns_of_parquet_imports_no_pandas(tmp_path):
+    path = write("parquet", tmp_path / "a.parquet", X, KIND)
+    program = (
+        "import sys, saccade\n"
+        f"batch = next(saccade.rows({str(path)!r}, columns=['f0']))\n"
+        "assert batch.X.shape[0] and 'pandas' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def npy(array):

@@ -48,24 +48,24 @@ def _loaded(path: Path) -> "AttentiveClassifier":
     import saccade
 
     try:
-        found = saccade.load(path)
+        model = saccade.load(path)
     except ValueError as error:
         raise click.ClickException(str(error)) from error
-    if not isinstance(found, saccade.AttentiveClassifier):
+    if not isinstance(model, saccade.AttentiveClassifier):
         raise click.ClickException(
-            f"{path} holds a {type(found).__name__}, which is not certified for questions. Save what "
+            f"{path} holds a {type(model).__name__}, which is not certified for questions. Save what "
             "saccade.attend(model, X) returns instead."
         )
-    return found
+    return model
 
 
 def _begun(attentive: "AttentiveClassifier", known: tuple[str, ...], state: Path | None) -> "Inquiry":
     try:
         if state is not None and state.exists():
             if known:
-                raise click.UsageError("--known is for a new questionnaire; --state goes on with an old one.")
+                raise click.UsageError("--known is for a new questionnaire; --state goes on with an old questionnaire.")
             return attentive.resume(state.read_text(encoding="utf-8"))
-        pairs = [_pair(attentive, one) for one in known]
+        pairs = [_pair(attentive, text) for text in known]
         if len({name for name, _ in pairs}) < len(pairs):
             raise click.UsageError("--known: a feature is given twice.")
         return attentive.inquire(known=dict(pairs))
@@ -81,7 +81,7 @@ def _pair(attentive: "AttentiveClassifier", text: str) -> tuple[str | int, float
 
 
 def _number(text: str) -> float | None:
-    """Return the number, or None for what cannot be had."""
+    """Return the number, or None for a value that cannot be had."""
     if text.strip() in ("", CANNOT_BE_HAD):
         return None
     try:
@@ -91,7 +91,7 @@ def _number(text: str) -> float | None:
 
 
 def _ask_once(attentive: "AttentiveClassifier", inquiry: "Inquiry") -> None:
-    """Ask until there is an answer that can be taken, and say how sure it makes."""
+    """Ask until an answer is valid, and print the confidence that follows."""
     question, low, high = _question(attentive, inquiry.wanted)
     while True:
         click.echo(f"{question} [{low:.4g} to {high:.4g}]: ", nl=False, err=True)
@@ -113,7 +113,7 @@ def _ask_once(attentive: "AttentiveClassifier", inquiry: "Inquiry") -> None:
 
 
 def _question(attentive: "AttentiveClassifier", wanted: Any) -> tuple[str, float, float]:
-    """Return the name of a feature, with its unit where the name has one, and the range of its values."""
+    """Return the name of a feature, with its unit if the name has it, and the range of its values."""
     names, population = attentive.additive_.columns, attentive.population_
     position = wanted if names is None else names.index(wanted)
     return wanted if names else f"feature {wanted}", population.low[position], population.high[position]

@@ -1,4 +1,4 @@
-"""``saccade attend`` and ``saccade inspect``: certify a saved model, and say what it is."""
+"""``saccade attend`` and ``saccade inspect``: certify a saved model, and describe it."""
 
 import reprlib
 import sys
@@ -52,8 +52,8 @@ def attend(
 ) -> None:
     """Plan and calibrate MODEL on the rows of DATA; labels are not needed.
 
-    MODEL is a file that saccade wrote, or a .skops file of a fitted scikit-learn linear model. One that is certified
-    already is certified anew, with the costs and groups that it has.
+    MODEL is a file that saccade wrote, or a .skops file of a fitted scikit-learn linear model. A certified
+    model is certified anew, with the costs and groups that it has.
     """
     import numpy as np
 
@@ -62,15 +62,15 @@ def attend(
     from saccade.files.models import save_with
 
     target_file = check_output(out, force, data)
-    found = loaded(model, or_skops=True)
-    with opened(data, wanted_by(found, target, header), kind) as source:
+    saved = loaded(model, or_skops=True)
+    with opened(data, wanted_by(saved, target, header), kind) as source:
         bad = BadRows(source.path, skip=skip_bad)
         attentive = certify(
-            found.model, source, bad, delta=delta, confidence=confidence, fewest=fewest, random_state=random_state
+            saved.model, source, bad, delta=delta, confidence=confidence, fewest=fewest, random_state=random_state
         )
-    if hasattr(found.model, "feature_names_in_"):
-        attentive.feature_names_in_ = np.array(names_of(found.model), dtype=object)
-    save_with(attentive, target_file, found.about)
+    if hasattr(saved.model, "feature_names_in_"):
+        attentive.feature_names_in_ = np.array(names_of(saved.model), dtype=object)
+    save_with(attentive, target_file, saved.about)
     certificate, most = attentive.certificate_, attentive.plan_.most_read
     if as_json:
         from dataclasses import asdict
@@ -92,39 +92,39 @@ def inspect_model(model: Path, html: Path | None, force: bool, as_json: bool) ->
     from saccade.files.parameters import encode
 
     page = None if html is None else check_output(html, force)
-    found = loaded(model).model
+    classifier = loaded(model).model
     if page is not None:
-        _write_page(page, found, model.name)
-    parameters = {name: value for name, value in found.get_params(deep=False).items() if name != "estimator"}
-    names = names_of(found)
+        _write_page(page, classifier, model.name)
+    parameters = {name: value for name, value in classifier.get_params(deep=False).items() if name != "estimator"}
+    names = names_of(classifier)
     record: dict[str, Any] = {
-        "class": type(found).__name__,
-        "classes": found.classes_.tolist(),
-        "features": found.n_features_in_,
+        "class": type(classifier).__name__,
+        "classes": classifier.classes_.tolist(),
+        "features": classifier.n_features_in_,
         "parameters": {name: (encode if as_json else _shortened)(name, value) for name, value in parameters.items()},
     }
-    if hasattr(found, "certificate_"):
-        record["certificate"] = str(found.certificate_)
-        record["order"] = [int(j) if names is None else names[j] for j in found.plan_.order.tolist()]
+    if hasattr(classifier, "certificate_"):
+        record["certificate"] = str(classifier.certificate_)
+        record["order"] = [int(j) if names is None else names[j] for j in classifier.plan_.order.tolist()]
     else:
-        record["examples"] = found.training_.n_examples
-        record["features per example"] = found.training_.features_per_example
-    if as_json or not hasattr(found, "certificate_"):
+        record["examples"] = classifier.training_.n_examples
+        record["features per example"] = classifier.training_.features_per_example
+    if as_json or not hasattr(classifier, "certificate_"):
         print_record(record, as_json)
     else:
         print_record({name: value for name, value in record.items() if name != "order"}, as_json)
-        print(found.plan_.describe(names))
+        print(classifier.plan_.describe(names))
 
 
 def _shortened(name: str, value: Any) -> Any:
-    """Return a parameter as a person reads it: of the costs of a thousand features, the first few."""
+    """Abbreviate a long parameter, such as the costs of a thousand features, to its first few entries."""
     return reprlib.repr(value) if isinstance(value, list | dict) else value
 
 
 def _write_page(path: Path, model: Any, name: str) -> None:
-    """Write a page that needs nothing but itself: the certificate, the thresholds drawn, and the plan in words."""
+    """Write a self-contained page: the certificate, the thresholds drawn, and the plan in words."""
     if not hasattr(model, "certificate_"):
-        raise click.UsageError("--html draws a certified plan: make one with saccade attend.")
+        raise click.UsageError("--html draws a certified plan: certify the model with saccade attend.")
     try:
         from saccade.study.report.plans import plot_thresholds
     except ModuleNotFoundError as missing:

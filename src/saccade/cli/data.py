@@ -1,4 +1,4 @@
-"""What the commands on files have in common: options, opening, and writing whole files."""
+"""Shared by the commands on files: options, loading models, opening data, and printing."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from saccade.data import FORMATS
-from saccade.data.progress import bar
 
 if TYPE_CHECKING:
     from saccade.data.batches import DataFile, Wanted
 
 __all__ = [
     "Loaded",
-    "bar",
     "check_output",
     "data_options",
     "loaded",
@@ -46,7 +44,7 @@ def data_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def check_output(path: Path, force: bool, data: str | None = None) -> Path:
-    """Raise at once what would go wrong at the end; files of ``data`` must not be written over."""
+    """Check before the work that the output can be written, and is none of the files of ``data``."""
     from saccade.files.writing import check_writable
 
     target = path.resolve()
@@ -64,7 +62,7 @@ def check_output(path: Path, force: bool, data: str | None = None) -> Path:
 
 
 def _files(data: str) -> list[Path]:
-    """Return the files that are read; where there are none, opening them will say so."""
+    """Return the files that are read; none where the path is wrong, which opening it reports."""
     from saccade.data.opening import data_files
     from saccade.exceptions import DataFileError
 
@@ -76,7 +74,7 @@ def _files(data: str) -> list[Path]:
 
 @dataclass(frozen=True)
 class Loaded:
-    """A model, and what the command that made it knew about the file that it learned from."""
+    """A saved model, and how the file that it learned from was indexed."""
 
     model: Any
     zero_based: bool | None = None
@@ -88,7 +86,7 @@ class Loaded:
 
 
 def loaded(path: Path, *, or_skops: bool = False) -> Loaded:
-    """Load a model of ours, or a skops file of a fitted scikit-learn model."""
+    """Load a model that saccade saved, or a skops file of a fitted scikit-learn model."""
     if path.suffix.lower() == ".skops":
         if not or_skops:
             raise click.UsageError(
@@ -116,7 +114,7 @@ def _from_skops(path: Path) -> Any:
             return skops.io.load(path, trusted=[])
     except OSError:
         raise
-    except Exception as error:  # a damaged file gives whatever its pieces give
+    except Exception as error:  # a damaged file may raise anything
         raise click.ClickException(f"{path} is damaged, or no skops file ({type(error).__name__}: {error}).") from error
     raise click.ClickException(f"{path} holds types that are not trusted: {', '.join(unknown)}.")
 
@@ -129,17 +127,17 @@ def names_of(model: Any) -> list[str] | None:
     return None if names is None else [str(name) for name in names]
 
 
-def wanted_by(found: Loaded, target: str | None, header: bool | None) -> "Wanted":
+def wanted_by(saved: Loaded, target: str | None, header: bool | None) -> "Wanted":
     """Return what a model reads of a data file: its features by name, where it knows names."""
     from saccade.data.batches import Wanted
 
-    width = getattr(found.model, "n_features_in_", None)
-    return Wanted(target, names_of(found.model), width, header, found.zero_based)
+    width = getattr(saved.model, "n_features_in_", None)
+    return Wanted(target, names_of(saved.model), width, header, saved.zero_based)
 
 
 @contextmanager
 def one_line() -> Iterator[None]:
-    """Say what is wrong with data or a checkpoint in one line."""
+    """Turn errors about data or a checkpoint into messages of one line."""
     from saccade.exceptions import CheckpointError
 
     try:
@@ -152,7 +150,7 @@ def one_line() -> Iterator[None]:
 
 @contextmanager
 def opened(data: str, wanted: "Wanted", kind: str | None) -> Iterator["DataFile"]:
-    """Open a data file, or several as one; what is wrong with them, or with their rows, is one line."""
+    """Open a data file, or several as one; errors about them or their rows are messages of one line."""
     from saccade.data.opening import open_data
 
     with one_line(), open_data(data, wanted, kind) as source:

@@ -12,7 +12,7 @@ import click
 from saccade.cli.data import Loaded, check_output, data_options, one_line, print_record
 
 LEARNERS = {"pegasos": "Pegasos", "perceptron": "Perceptron", "passive-aggressive": "PassiveAggressive"}
-# The parameters of every learner, as get_params gives them; a test compares, so that help needs no imports.
+# The parameters of every learner. A test compares them with get_params; the list saves help the imports.
 PARAMETERS = {
     "lam": (float, "Regularisation of Pegasos."),
     "C": (float, "Aggressiveness of PassiveAggressive."),
@@ -51,7 +51,7 @@ def parameter_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--learner", type=click.Choice(list(LEARNERS)), default="pegasos", show_default=True)
 @click.option("--checkpoint", type=click.Path(path_type=Path), help="A file from which learning can go on.")
 @click.option("--checkpoint-every", type=float, default=SECONDS_BETWEEN_CHECKPOINTS, help="Seconds.", show_default=True)
-@click.option("--resume", is_flag=True, help="Go on from the checkpoint, where there is one.")
+@click.option("--resume", is_flag=True, help="Go on from the checkpoint, if it exists.")
 @click.option("--force", is_flag=True, help="Replace the model if it exists.")
 @parameter_options
 @data_options
@@ -134,7 +134,7 @@ def _built(kind: Any, given: dict[str, Any]) -> Any:
 
 
 def _class_weight(text: str) -> dict[Any, float]:
-    """Return weights by label, and take labels for numbers where those of a file would be."""
+    """Return weights by label; labels become numbers by the same rule as those of a file."""
     from saccade.data.labels import labels_from_texts
 
     try:
@@ -149,14 +149,14 @@ def _boundary(text: str) -> Any:
     from saccade import Budget, ConstantSTST, CurvedSTST, Full
 
     kinds = {"full": Full, "budget": Budget, "constant": ConstantSTST, "curved": CurvedSTST}
-    found = re.fullmatch(r"\s*(\w+)\s*(?:\((.*)\))?\s*", text)
-    if found is None or found[1] not in kinds:
+    match = re.fullmatch(r"\s*(\w+)\s*(?:\((.*)\))?\s*", text)
+    if match is None or match[1] not in kinds:
         raise ValueError(f"--boundary {text}: expected one of {', '.join(kinds)}, as in 'curved(delta=0.05)'.")
     parameters = {}
-    for pair in filter(None, (found[2] or "").split(",")):
+    for pair in filter(None, (match[2] or "").split(",")):
         name, _, value = (part.strip(" '\"") for part in pair.partition("="))
         try:
             parameters[name] = value if value.isalpha() else int(value) if value.isdigit() else float(value)
         except ValueError:
             raise ValueError(f"--boundary {text}: expected NAME=VALUE, as in 'curved(delta=0.05)'.") from None
-    return kinds[found[1]](**parameters)
+    return kinds[match[1]](**parameters)

@@ -1,4 +1,4 @@
-"""The list of commands, and what every one of them does on an error or an interruption."""
+"""The list of commands, and how errors and interruptions end them."""
 
 import io
 import os
@@ -31,13 +31,13 @@ def run(arguments: list[str]) -> int:
     """Run a command line and return its exit status: 0, 1, 2 for wrong usage, 130 when interrupted."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         if sys.stdout.isatty():
-            sys.stdout.reconfigure(errors="replace")  # a terminal that does not know a character shows another
+            sys.stdout.reconfigure(errors="replace")  # for terminals that cannot show a character
         else:
             sys.stdout.reconfigure(encoding="utf-8")
     debug = "--debug" in arguments
     try:
         status = commands.main(
-            [one for one in arguments if one != "--debug"], prog_name="saccade", standalone_mode=False
+            [argument for argument in arguments if argument != "--debug"], prog_name="saccade", standalone_mode=False
         )
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
@@ -48,12 +48,12 @@ def run(arguments: list[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         print("saccade: interrupted", file=sys.stderr)
         return INTERRUPTED
-    except ModuleNotFoundError as missing:  # whoever needs an extra says which
+    except ModuleNotFoundError as missing:  # the message names the extra
         if debug:
             raise
         print(f"saccade: {missing}", file=sys.stderr)
         return 2
-    except BrokenPipeError:  # whoever read the output has seen enough
+    except BrokenPipeError:  # the reader of the output, such as head, is done
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - so that the interpreter does not try to write the rest
         return 1
     except Exception as error:

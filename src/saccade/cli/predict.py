@@ -1,4 +1,4 @@
-"""``saccade predict`` and ``saccade evaluate``: rows of a file, read no further than the plan demands."""
+"""``saccade predict`` and ``saccade evaluate``: early-exit prediction of the rows of a file, and its accuracy."""
 
 import csv
 import io
@@ -40,19 +40,19 @@ def predict(
     """Write label, margin and number of features read for every row of DATA; - is standard input.
 
     Of a Parquet file only the columns are read that the plan asks for, row group by row group. A bad row that is passed
-    over is written as an empty one, so that lines stay in step with the rows of DATA.
+    over is written as an empty row, so that lines stay in step with the rows of DATA.
     """
     from saccade.data.batches import BadRows
     from saccade.data.reading import read_rows
 
     where = None if out is None or str(out) == "-" else check_output(out, force, data)
-    found, rows, features, read = loaded(model), 0, 0, 0
-    with opened(data, wanted_by(found, target, header), kind) as source, _written_to(where) as stream:
+    saved, rows, features, read = loaded(model), 0, 0, 0
+    with opened(data, wanted_by(saved, target, header), kind) as source, _written_to(where) as stream:
         bad = BadRows(source.path, skip=skip_bad)
         writer = csv.writer(stream, lineterminator="\n")
         if not as_json:
             writer.writerow(FIELDS)
-        for piece in read_rows(found.model, source, bad):
+        for piece in read_rows(saved.model, source, bad):
             listed = _lines(piece.reading, piece.good)
             if as_json:
                 stream.writelines(json.dumps(dict(zip(FIELDS, row, strict=True))) + "\n" for row in listed)
@@ -67,7 +67,7 @@ def predict(
 
 @contextmanager
 def _written_to(path: Path | None) -> Iterator[TextIO]:
-    """Open standard output, or a file that appears when it is whole."""
+    """Open standard output, or a file that is created only when it is complete."""
     from saccade.files.writing import writing_whole
 
     if path is None:
@@ -80,7 +80,7 @@ def _written_to(path: Path | None) -> Iterator[TextIO]:
 
 
 def _lines(reading: "Reading", good: Any) -> Iterator[tuple[Any, ...]]:
-    """Yield label, margin and features read of every row of a file, and nothing for bad ones."""
+    """Yield label, margin and features read of every row of a file, and empty fields for bad rows."""
     margins = reading.margin if reading.margin.ndim == 1 else reading.margin.max(axis=1)
     listed = zip(reading.label.tolist(), margins.tolist(), reading.n_read.tolist(), strict=True)
     for is_good in good.tolist():
@@ -99,13 +99,15 @@ def evaluate(
     from saccade.data.batches import BadRows
     from saccade.data.reading import measure
 
-    found = loaded(model)
-    with opened(data, wanted_by(found, target, header), kind) as source:
+    saved = loaded(model)
+    with opened(data, wanted_by(saved, target, header), kind) as source:
+        if target is None and source.zero_based is None:  # only libsvm files have labels without a target
+            raise click.UsageError("Name the column with the labels, with --target.")
         bad = BadRows(source.path, skip=skip_bad)
-        measured = measure(found.model, source, bad)
+        measured = measure(saved.model, source, bad)
     if measured.rows == 0:
-        raise click.ClickException(f"{data} has no rows to measure on; {bad.count} bad ones were passed over.")
-    certificate = getattr(found.model, "certificate_", None)
+        raise click.ClickException(f"{data} has no rows to measure on; {bad.count} bad rows were passed over.")
+    certificate = getattr(saved.model, "certificate_", None)
     print_record(
         {
             "rows": measured.rows,

@@ -22,7 +22,7 @@ from saccade.files.writing import check_writable, write_whole
 @click.option("--json", "as_json", is_flag=True, help="Print every record as JSON instead of the table.")
 def reproduce(out: Path, quick: bool, seed: int, permutations: int | None, jobs: int | None, as_json: bool) -> None:
     """Run every experiment of the paper, print what holds, and write one HTML page."""
-    target = out.resolve()  # a link stays one, and the file that it names is replaced
+    target = out.resolve()  # a link stays, and the file that it names is replaced
     try:
         check_writable(target)
     except OSError as error:

@@ -25,7 +25,7 @@ def pyarrow() -> Any:
 
 @contextmanager
 def named(path: str) -> Iterator[None]:
-    """Name the file where it cannot be read."""
+    """Name the file in errors of reading it."""
     try:
         yield
     except (pyarrow().ArrowException, OSError) as error:
@@ -33,7 +33,7 @@ def named(path: str) -> Iterator[None]:
 
 
 def each(path: str, records: Iterator[Any]) -> Iterator[Any]:
-    """Yield record after record; an error in reading the next one names the file."""
+    """Yield record after record; an error in reading a record names the file."""
     while True:
         with named(path):
             record = next(records, None)

@@ -1,4 +1,4 @@
-"""What every kind of data file is asked for and gives: batches of rows, and what was wrong with others."""
+"""The interface of data files: what to read, batches of rows, sources, and the report of bad rows."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -25,19 +25,19 @@ __all__ = [
     "whole_rows",
 ]
 
-# A batch holds about so many bytes of numbers.
+# The approximate size of a batch.
 BATCH_BYTES = 16_000_000
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is wanted of a data file. Names are those of the features, in the order in which they are wanted."""
+    """What to read of a data file; ``names`` are those of the features, in the order of the columns of ``X``."""
 
     target: str | None = None
     names: Sequence[str] | None = None  # None: every column but the target, as they come
     n_features: int | None = None
-    header: bool | None = None  # of a CSV file: whether its first line has names; None: found out
-    zero_based: bool | None = None  # of a libsvm file: whether its indices begin at 0; None: found out
+    header: bool | None = None  # of a CSV file: whether its first line has names; None: detected
+    zero_based: bool | None = None  # of a libsvm file: whether its indices begin at 0; None: detected
 
 
 @dataclass(frozen=True)
@@ -45,17 +45,17 @@ class Batch:
     """Some rows of a file."""
 
     X: Any  # (rows, n_features): an array, or a CSR matrix
-    y: NDArray[Any] | None  # labels as they are written: texts, or numbers
+    y: NDArray[Any] | None  # labels as written: texts, or numbers
     end: int  # where the next batch begins
-    good: NDArray[np.bool_]  # which rows of the file these are, of those that the batch has read
+    good: NDArray[np.bool_]  # of the rows of the file that were read for the batch, which it has
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Some rows of a file as a source of the features: a value is read when it is asked for, or with its row."""
+    """Some rows of a file as a source: a value is read lazily, or with its row."""
 
     source: Source
-    good: NDArray[np.bool_]  # which rows of the file the source has, of those that the piece is about
+    good: NDArray[np.bool_]  # of the rows of the file in this piece, which the source has
     end: int  # where the next piece begins
     bytes_read: Callable[[], int]  # so far
 
@@ -90,14 +90,21 @@ def whole_rows(file: DataFile, bad: "BadRows") -> Iterator[Piece]:
 
 
 class BadRows:
-    """What happens to rows that cannot be read: an error that names file and line, or a count."""
+    """What happens to rows that cannot be read: an error that names file and line, or a count.
+
+    ``row`` is the number of rows of the current file that were read before.
+    """
 
     def __init__(self, path: str, *, skip: bool) -> None:
-        self.path, self.count = path, 0
+        self.path, self.row, self.count = path, 0, 0
         self._skip = skip
 
-    def found(self, count: int, first: Callable[[], tuple[str, str]]) -> None:
-        """Count so many rows, or raise where the first of them is and what is wrong with it."""
+    def begin_file(self, path: str) -> None:
+        """Name another file in messages, and number rows from its first."""
+        self.path, self.row = path, 0
+
+    def count_or_raise(self, count: int, first: Callable[[], tuple[str, str]]) -> None:
+        """Count bad rows, or raise an error about the first: ``first`` gives its place and what is wrong."""
         if count and not self._skip:
             where, what = first()
             raise DataFileError(
@@ -121,14 +128,14 @@ def chosen_columns(path: str, columns: list[str], wanted: Wanted) -> list[str]:
         if wanted.target in wanted.names:
             raise DataFileError(f"{path}: {wanted.target!r} is one of the features, and cannot be the target as well.")
         return list(wanted.names)
-    found = [name for name in columns if name != wanted.target]
-    check_width(path, len(found), wanted)
-    return found
+    features = [name for name in columns if name != wanted.target]
+    check_width(path, len(features), wanted)
+    return features
 
 
-def check_width(path: str, found: int, wanted: Wanted) -> None:
-    if wanted.n_features not in (None, found):
+def check_width(path: str, n_features: int, wanted: Wanted) -> None:
+    if wanted.n_features not in (None, n_features):
         raise DataFileError(
-            f"{path} has {found} features, but the model knows {wanted.n_features}. A column that is none can be "
+            f"{path} has {n_features} features, but the model knows {wanted.n_features}. A column that is none can be "
             "named as the target."
         )

@@ -1,4 +1,4 @@
-"""How far learning from files has come, in a file from which it goes on after a kill."""
+"""Checkpoints: the state of learning from files, saved so that it can resume after a kill."""
 
 import hashlib
 import time
@@ -18,7 +18,7 @@ __all__ = ["Checkpoint", "Place", "Run", "digest"]
 
 @dataclass(frozen=True)
 class Place:
-    """How far learning has come: the pass, the batch in it, and where that batch begins in the data."""
+    """The progress of learning: the pass, the batch in it, and the offset of that batch in the data."""
 
     turn: int = 0
     batch: int = 0
@@ -27,7 +27,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Run:
-    """What a run knows besides its model: the labels, the bad rows, the seed, and the place in the data."""
+    """The state of a run besides its model: labels, number of bad rows, seed, and place in the data."""
 
     written: list[Any]
     classes: list[Any]
@@ -47,13 +47,13 @@ class Run:
 
 
 class Checkpoint:
-    """A file that keeps a model in the midst of learning; ``replace`` allows to write over an older one."""
+    """A file with a partly trained model; ``replace`` allows to overwrite an older file."""
 
     def __init__(self, path: Path, *, every: float, resume: bool, replace: bool, data: list[str]) -> None:
-        """Refuse at once to write over anything that is no checkpoint of this run."""
+        """Refuse to overwrite the data, or an older file without ``resume`` or ``replace``."""
         self._path, self._every, self._resume = path.resolve(), every, resume
         self._last = time.monotonic()
-        if self._path in [Path(one).resolve() for one in data]:
+        if self._path in [Path(file).resolve() for file in data]:
             raise CheckpointError(f"The checkpoint {path} needs a file of its own: this is the data.")
         if self._path.exists() and not (resume or replace):
             raise CheckpointError(
@@ -66,28 +66,28 @@ class Checkpoint:
         self._shown = path
 
     def load(self, made_with: dict[str, Any], length: int) -> tuple[Any, Run] | None:
-        """Return what was kept, where it was made with the same data and options; None where there is nothing yet."""
+        """Return the saved model and run, or None without a checkpoint; other data or options are an error."""
         if not (self._resume and self._path.exists()):
             return None
         model, state = load_with(self._path)
         match state:
-            case {"made_with": dict(kept), "run": dict(found)} if set(found) == {one.name for one in fields(Run)}:
+            case {"made_with": dict(kept), "run": dict(saved)} if set(saved) == {field.name for field in fields(Run)}:
                 if kept != made_with:
                     raise CheckpointError(f"{self._shown} was made with other data or other options.")
-                run = Run(**found)
+                run = Run(**saved)
                 if _possible(run, model, length):
                     return model, run
         raise CheckpointError(f"{self._shown} is no checkpoint of learning from files.")
 
     def keep(self, model: Any, made_with: dict[str, Any], run: Run, place: Place) -> None:
-        """Save a model in the midst of learning, if it is time to."""
+        """Save a partly trained model, unless the last checkpoint is recent."""
         if time.monotonic() - self._last >= self._every:
             save_with(model, self._path, {"made_with": made_with, "run": asdict(replace(run, **asdict(place)))})
             self._last = time.monotonic()
 
 
 def digest(paths: list[str]) -> str:
-    """Return what tells some data files from others: their bytes, in their order."""
+    """Return a hash of the contents of data files, in their order."""
     digests = []
     for path in paths:
         with open(path, "rb") as file:
@@ -98,12 +98,12 @@ def digest(paths: list[str]) -> str:
 def _possible(run: Run, model: Any, length: int) -> bool:
     counts = (run.bad, run.seed, run.turn, run.batch, run.start)
     return (
-        all(type(one) is int and 0 <= one < 2**63 for one in counts)
+        all(type(count) is int and 0 <= count < 2**63 for count in counts)
         and run.start <= length
         and run.turn <= model.max_iter
         and isinstance(run.written, list)
         and isinstance(run.classes, list)
         and len(run.written) == len(run.classes)
-        and all(isinstance(one, str | int | float) for one in run.written + run.classes)
+        and all(isinstance(label, str | int | float) for label in run.written + run.classes)
         and np.array_equal(np.unique(run.classes), model.classes_)
     )

@@ -1,4 +1,4 @@
-"""Parquet and Arrow files by their columns, and NumPy arrays by their rows."""
+"""Parquet and Arrow files, column by column, and NumPy arrays, row by row."""
 
 import os
 from collections import Counter
@@ -18,12 +18,12 @@ from saccade.reading.tables import ColumnSource
 __all__ = ["ArrowFile", "NumpyFile", "ParquetFile", "RowGroup"]
 
 LABELS = (str, bool, int, float)
-# So many bytes of each column of a Parquet file are read at once; by itself pyarrow takes in the whole file beforehand.
+# Bytes of each column of a Parquet file that are read at once; by default pyarrow reads the whole file ahead.
 BUFFER = 2**13
 
 
 class ParquetFile:
-    """A Parquet file; its pieces are read column by column, each column when it is asked for."""
+    """A Parquet file; its pieces are read column by column, lazily."""
 
     zero_based: bool | None = None
 
@@ -38,7 +38,7 @@ class ParquetFile:
         self.n_rows = self.length = self._metadata.num_rows
 
     def column_bytes(self) -> dict[str, int]:
-        """Return how many bytes each column takes, in all row groups together."""
+        """Return the compressed bytes of each column, summed over row groups."""
         total: Counter[str] = Counter()
         groups = (self._metadata.row_group(number) for number in range(self._metadata.num_row_groups))
         for column in (group.column(j) for group in groups for j in range(group.num_columns)):
@@ -61,7 +61,7 @@ class ParquetFile:
             pyarrow().default_memory_pool().release_unused()
 
     def pieces(self, bad: BadRows) -> Iterator[Piece]:
-        """Read row group by row group, of each a column when it is asked for."""
+        """Yield row groups as sources that read their columns lazily."""
         with named(self.path):
             file = pyarrow().parquet.ParquetFile(self.path)
         place = 0
@@ -72,7 +72,7 @@ class ParquetFile:
 
 
 def _runs(metadata: Any, rows: int) -> Iterator[tuple[list[int], int, int]]:
-    """Yield row groups, small ones together until they have enough rows, and where they begin and end."""
+    """Yield runs of row groups, each of at least ``rows`` rows where possible, and where they begin and end."""
     groups: list[int] = []
     place = end = 0
     for number in range(metadata.num_row_groups):
@@ -84,7 +84,7 @@ def _runs(metadata: Any, rows: int) -> Iterator[tuple[list[int], int, int]]:
 
 
 class RowGroup(ColumnSource):
-    """One row group as a source whose columns are read when they are asked for; it counts the bytes that were read."""
+    """A row group as a source whose columns are read lazily; it counts the bytes that were read."""
 
     def __init__(self, file: Any, number: int, names: list[str], path: str) -> None:
         group = file.metadata.row_group(number)
@@ -105,7 +105,7 @@ class RowGroup(ColumnSource):
 
 
 class ArrowFile:
-    """An Arrow IPC file or stream, mapped into memory; one record batch after another is read."""
+    """An Arrow IPC file or stream, mapped into memory and read by record batches."""
 
     zero_based: bool | None = None
 
@@ -210,9 +210,12 @@ def _numbers(path: str, name: str, column: Any) -> NDArray[Any]:
     """Return a column as an array of numbers; a missing value is NaN."""
     arrow = pyarrow()
     try:
-        values = np.asarray(
-            column.to_numpy(zero_copy_only=False) if isinstance(column, arrow.Array) else column.to_numpy()
-        )
+        if isinstance(column, arrow.ChunkedArray):
+            column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+        if not column.null_count and (arrow.types.is_floating(column.type) or arrow.types.is_integer(column.type)):
+            values = _without_pandas(column)
+        else:
+            values = np.asarray(column.to_numpy(zero_copy_only=False))
     except arrow.ArrowException as error:
         raise DataFileError(f"{path}: column {name!r} holds {column.type}, not numbers.") from error
     if values.dtype.kind == "O" and arrow.types.is_boolean(column.type):  # booleans of which some are missing
@@ -222,8 +225,14 @@ def _numbers(path: str, name: str, column: Any) -> NDArray[Any]:
     return values.astype(np.float32) if values.dtype == np.float16 else values
 
 
+def _without_pandas(column: Any) -> NDArray[Any]:
+    """Return a view of an Arrow array of numbers without nulls; its own to_numpy imports pandas."""
+    kind = np.dtype(column.type.to_pandas_dtype())
+    return np.frombuffer(column.buffers()[1], kind, len(column), column.offset * kind.itemsize)
+
+
 def _finite(X: NDArray[Any], y: NDArray[Any] | None, first: int, end: int, bad: BadRows) -> Batch:
-    """Return the rows that have a target and no missing value, and report the others by their number in the file."""
+    """Return the rows that have a target and no missing value; the first bad row is reported by its number."""
     whole = np.isfinite(X).all(axis=1) if X.dtype.kind == "f" else np.ones(X.shape[0], dtype=bool)
     good = whole.copy()
     if y is not None and y.dtype.kind in "Of":
@@ -234,7 +243,7 @@ def _finite(X: NDArray[Any], y: NDArray[Any] | None, first: int, end: int, bad: 
         row = int(wrong[0])
         return f"row {first + row + 1}", "the target is missing" if whole[row] else "a value is missing or not finite"
 
-    bad.found(wrong.size, what)
+    bad.count_or_raise(wrong.size, what)
     if wrong.size:
         X, y = X[good], None if y is None else y[good]
     return Batch(X, y, end, good)

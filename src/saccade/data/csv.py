@@ -1,7 +1,7 @@
 """CSV files, read by pyarrow in blocks of whole records.
 
 A block that pyarrow cannot convert, or that has a value which is missing or not finite, is read again by Python's csv
-module, record by record: the slower path knows which rows are bad, and where.
+module, record by record: this slower path locates the bad rows.
 """
 
 import csv
@@ -77,7 +77,7 @@ class CsvFile:
         }
 
     def _converted(self, block: bytes | memoryview, end: int) -> Batch | None:
-        """Return the rows of a block, or None where one may be bad."""
+        """Return the rows of a block, or None where a row may be bad."""
         arrow = pyarrow()
         names = [str(j) for j in range(len(self._columns))]
         options = arrow.csv.ReadOptions(use_threads=False, block_size=len(block) + 1, column_names=names)
@@ -96,7 +96,7 @@ class CsvFile:
         return Batch(X, y, end, np.ones(table.num_rows, dtype=bool))
 
     def _record_by_record(self, block: bytes | memoryview, begin: int, end: int, bad: BadRows) -> Batch:
-        """Return the good rows of a block, and report the others."""
+        """Return the good rows of a block, and count or raise the bad rows."""
         lines = io.TextIOWrapper(io.BytesIO(block), "utf-8", "surrogateescape", newline="")
         reader = csv.reader(lines, delimiter=self._separator, skipinitialspace=True)
         rows: list[list[float]] = []
@@ -118,7 +118,7 @@ class CsvFile:
             assert wrong is not None
             return f"line {line_at(self.path, begin) + wrong[0]}", self._fault(wrong[1])
 
-        bad.found(len(good) - sum(good), first)
+        bad.count_or_raise(len(good) - sum(good), first)
         X = np.array(rows, dtype=np.float64).reshape(len(rows), self.n_features)
         y = None if self._target is None else np.array(labels, dtype=object)
         return Batch(X, y, end, np.array(good, dtype=bool))
@@ -166,7 +166,7 @@ class CsvFile:
 
 
 def _labels(column: Any) -> NDArray[Any] | None:
-    """Return the labels of a column of texts, or None where one is missing, or has quotes that pyarrow leaves in."""
+    """Return the labels of a column of texts, or None where a label is missing or keeps quotes that pyarrow left in."""
     texts = column.dictionary.to_pylist()
     if any(not text.strip(BLANKS) or (text[0] in BLANKS and text.strip(BLANKS)[0] == '"') for text in texts):
         return None

@@ -14,13 +14,13 @@ __all__ = ["BLANKS", "Beginning", "is_blank", "read_beginning"]
 
 BLANKS = " \t\r"
 SEPARATORS = ",;\t"
-# What stands for a missing value where a number is expected: no header has it for a name.
+# Written for a missing value where a number is expected: never the name of a column.
 MISSING_WORDS = {"", "na", "n/a", "nan", "null", "none", "?", "-"}
 
 
 @dataclass(frozen=True)
 class Beginning:
-    """How a CSV file begins: where its rows do, and what its first record says."""
+    """The separator and the first record of a CSV file, and where its rows begin."""
 
     separator: str
     first: list[str]  # the fields of the first record, names or not
@@ -29,8 +29,8 @@ class Beginning:
 
 
 def read_beginning(path: str, wanted: Wanted) -> Beginning:
-    """Guess the separator and, where nobody says it, whether the first record has names."""
-    separator = max(SEPARATORS, key=lambda one: len(_next_fields(_records(path, one))))
+    """Guess the separator and, unless ``wanted.header`` says it, whether the first record has names."""
+    separator = max(SEPARATORS, key=lambda candidate: len(_next_fields(_records(path, candidate))))
     records = _records(path, separator)
     first, after_first = next(records)
     if any("\udc80" <= character <= "\udcff" for field in first for character in field):
@@ -47,7 +47,7 @@ def is_blank(fields: list[str]) -> bool:
 
 
 def _next_fields(records: Iterator[tuple[list[str], int]]) -> list[str]:
-    """Return the fields of the next record: none where there is no other, or Python's csv finds a field too long."""
+    """Return the fields of the next record: none at the end, or where a field is too long for Python's csv."""
     try:
         return next(records, ([], 0))[0]
     except DataFileError:
@@ -55,7 +55,7 @@ def _next_fields(records: Iterator[tuple[list[str], int]]) -> list[str]:
 
 
 def _records(path: str, separator: str) -> Iterator[tuple[list[str], int]]:
-    """Yield the fields of record after record, and where the next one begins; an empty file is an error."""
+    """Yield the fields of record after record, and where the next record begins; an empty file is an error."""
     place, empty = _after_mark(path), True
 
     def lines() -> Iterator[str]:
@@ -63,7 +63,7 @@ def _records(path: str, separator: str) -> Iterator[tuple[list[str], int]]:
         with opened(path) as file:
             file.seek(place)
             for line in file:
-                # Python's csv takes lines that end in a carriage return, but none that has one within.
+                # Python's csv takes lines that end in a carriage return, but no carriage return within a line.
                 for part in io.StringIO(line.decode(errors="surrogateescape"), newline=""):
                     place += len(part.encode(errors="surrogateescape"))
                     yield part
@@ -80,13 +80,13 @@ def _records(path: str, separator: str) -> Iterator[tuple[list[str], int]]:
 
 
 def _after_mark(path: str) -> int:
-    """Return where the text begins: after the byte order mark, if there is one."""
+    """Return where the text begins: after the byte order mark, if any."""
     with opened(path) as file:
         return len(BOM_UTF8) if file.read(len(BOM_UTF8)) == BOM_UTF8 else 0
 
 
 def _has_names(first: list[str], second: list[str], wanted: Wanted) -> bool:
-    """Return whether the first record has the names of the columns, from what it and the second one hold."""
+    """Return whether the first record has the names of the columns, judged by the first two records."""
     if wanted.names is not None and set(wanted.names) <= set(first):
         return True
     if wanted.target is not None and not _is_number(wanted.target):

@@ -1,4 +1,4 @@
-"""Labels as files have them written, and the classes that they stand for."""
+"""Labels as written in files, and their classes."""
 
 import re
 from collections.abc import Callable
@@ -19,7 +19,7 @@ _WHOLE = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.0*)?")
 
 @dataclass(frozen=True)
 class Labels:
-    """What is written in the file, and the class that each stands for."""
+    """The labels as written in the file, and the class of each."""
 
     written: list[Any]
     classes: NDArray[Any]
@@ -33,18 +33,19 @@ class Labels:
 
 
 def known_labels(data: DataFile, bad: BadRows, progress: Callable[[int, int], None]) -> Labels:
-    """Read the file once for its labels: a learner must know all classes before it learns."""
+    """Read the file once for its labels: a learner must know all classes before it learns.
+
+    ``progress`` is called with the rows of each batch and the place where it ends.
+    """
     written: set[Any] = set()
-    place = 0
     for batch in data.batches(0, bad):
         if batch.y is None:
             raise DataFileError(f"{data.path}: name the column that is to be predicted as the target.")
         written.update(batch.y.tolist())
-        progress(batch.end - place, batch.X.shape[0])
-        place = batch.end
+        progress(batch.X.shape[0], batch.end)
     listed = sorted(written, key=str)
-    truths = all(isinstance(label, bool) for label in listed)
-    classes = np.array(listed) if truths else labels_from_texts([_as_text(label) for label in listed])
+    boolean = all(isinstance(label, bool) for label in listed)
+    classes = np.array(listed) if boolean else labels_from_texts([_as_text(label) for label in listed])
     if classes.size < 2:
         passed = f", and {bad.count} bad rows were passed over" if bad.count else ""
         raise DataFileError(f"{data.path} has {classes.size} classes, {listed}{passed}: learning needs at least two.")
@@ -57,7 +58,7 @@ def _as_text(label: Any) -> str:
 
 
 def codes_of(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
-    """Return which class each label of a file is, by its text or its number; -1 for one that is none of them."""
+    """Return the class index of each label of a file, by its text or its number; -1 for an unknown label."""
     by_text = {str(label): code for code, label in enumerate(classes.tolist())}
     try:
         by_number = {float(label): code for code, label in enumerate(classes.tolist())}
@@ -77,7 +78,7 @@ def codes_of(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
 
 
 def labels_from_texts(texts: list[str]) -> NDArray[Any]:
-    """Return labels as integers where all texts are whole numbers, each another, and else as texts.
+    """Return labels as integers where all texts are distinct whole numbers, and else as texts.
 
     >>> labels_from_texts(["2", "3"]), labels_from_texts(["1", "01"])
     (array([2, 3]), array(['1', '01'], dtype='<U2'))

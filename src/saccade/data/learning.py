@@ -1,8 +1,8 @@
-"""Learning from files that need not fit into memory, in several passes, with checkpoints from which it goes on.
+"""Out-of-core learning from files, in several passes, with checkpoints from which it resumes.
 
 A pass takes the rows batch by batch, shuffled within each batch. ``partial_fit`` gives the same bits however a stream
-is split, and a saved learner goes on as if nothing had happened; so learning that was killed and resumed gives the same
-bits as learning that was not.
+is split, and a saved learner resumes exactly; so learning that was killed and resumed gives the same bits as learning
+without a break.
 """
 
 import os
@@ -20,10 +20,10 @@ from saccade.data.batches import BadRows, DataFile, Wanted
 from saccade.data.checkpoints import Checkpoint, Place, Run, digest
 from saccade.data.labels import known_labels
 from saccade.data.opening import DataPath, data_files, open_data
-from saccade.data.progress import bar
 from saccade.exceptions import CheckpointError
 from saccade.files.parameters import encode
 from saccade.learners.classifier import AttentiveLearner
+from saccade.reading.progress import Progress
 
 __all__ = ["SECONDS_BETWEEN_CHECKPOINTS", "Learned", "learn", "learn_from"]
 
@@ -45,13 +45,13 @@ def learn(
 ) -> Learner:
     r"""Learn from files in ``max_iter`` passes, in bounded memory, and return a fitted copy of the model.
 
-    The data is read once for its labels, then in batches of some megabytes; rows are shuffled within a batch. How far
-    it is, is shown on a terminal only. Where ``random_state`` is None, the copy has the seed that was drawn.
+    The data is read once for its labels, then in batches of some megabytes; rows are shuffled within a batch.
+    Progress is shown on a terminal only. Where ``random_state`` is None, the copy has the seed that was drawn.
 
     Parameters
     ----------
     model : Pegasos, Perceptron or PassiveAggressive
-        It stays as it is: learning begins anew.
+        It is not changed: an unfitted copy learns.
     path : str, path or list of them
         One file, or several with the same columns: a list, a pattern such as ``"part-*.csv"``, or a folder. CSV,
         libsvm, Parquet, Arrow and NumPy files are read, the first two also compressed by gzip.
@@ -62,11 +62,11 @@ def learn(
     header : bool, optional
         Whether the first line of a CSV file has names; else it is guessed.
     skip_bad : bool, default=False
-        Pass over rows that cannot be read, instead of raising where the first one is.
+        Pass over rows that cannot be read, instead of raising an error at the first.
     checkpoint : str or path, optional
-        A file that keeps what has been learned so far, every ``checkpoint_every`` seconds.
+        A file in which the state of learning is saved every ``checkpoint_every`` seconds.
     resume : bool, default=False
-        Go on from the checkpoint, where there is one: the model gets the same bits as without a break.
+        Go on from the checkpoint, if it exists: the model gets the same bits as without a break.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def learn(
 
 @dataclass(frozen=True)
 class Learned:
-    """A fitted learner, with its features' names, and what learning has met in the files."""
+    """A fitted learner, with its features' names, and what was learned about the files."""
 
     model: Any
     bad_rows: int
@@ -115,7 +115,7 @@ def learn_from(
     resume: bool,
     replace: bool = False,
 ) -> Learned:
-    """Learn as ``learn`` does; ``replace`` allows to write over an older checkpoint."""
+    """Learn as ``learn`` does; ``replace`` allows to overwrite an older checkpoint."""
     if resume and checkpoint is None:
         raise CheckpointError("To resume, name the checkpoint: the file to go on from.")
     model = _checked(model)
@@ -157,7 +157,7 @@ def _checked(model: AttentiveLearner) -> AttentiveLearner:
 
 
 def _made_with(model: AttentiveLearner, wanted: Wanted, kind: str | None, skip_bad: bool) -> dict[str, Any]:
-    """Return what a checkpoint must have been made with for learning to go on from it."""
+    """Return the options that a checkpoint must have been made with for learning to resume from it."""
     return {
         "learner": type(model).__name__,
         "parameters": {name: encode(name, value) for name, value in model.get_params(deep=False).items()},
@@ -171,8 +171,8 @@ def _made_with(model: AttentiveLearner, wanted: Wanted, kind: str | None, skip_b
 def _begun(model: AttentiveLearner, data: DataFile, skip_bad: bool) -> tuple[AttentiveLearner, Run]:
     """Read the labels, and draw a seed where none is given."""
     bad = BadRows(data.path, skip=skip_bad)
-    with bar(data.length, "Labels") as shown:
-        labels = known_labels(data, bad, shown)
+    with Progress("rows", label="Labels", length=data.length) as progress:
+        labels = known_labels(data, bad, progress.advance)
     seed = int(np.random.default_rng(model.random_state).integers(2**31))
     model.set_params(random_state=seed if model.random_state is None else model.random_state)
     return model, Run(labels.written, labels.classes.tolist(), bad.count, seed)
@@ -181,20 +181,18 @@ def _begun(model: AttentiveLearner, data: DataFile, skip_bad: bool) -> tuple[Att
 def _passes(
     model: AttentiveLearner, data: DataFile, run: Run, keep: Callable[[AttentiveLearner, Place], None]
 ) -> AttentiveLearner:
-    """Learn from a place on to the end of the last pass; ``keep`` is called after each batch with the next place."""
+    """Learn from the place of a run to the end of the last pass; ``keep`` is called after each batch."""
     labels, classes = run.labels, np.unique(run.classes)
-    with bar(data.length * model.max_iter, "Learning") as shown:
-        shown(run.turn * data.length + run.start, 0)
+    with Progress("rows", label="Learning", length=data.length * model.max_iter) as progress:
         for turn in range(run.turn, model.max_iter):
-            place, number = (run.start, run.batch) if turn == run.turn else (0, 0)
-            for batch in data.batches(place, BadRows(data.path, skip=True)):
+            start, number = (run.start, run.batch) if turn == run.turn else (0, 0)
+            for batch in data.batches(start, BadRows(data.path, skip=True)):
                 rows = np.arange(batch.X.shape[0])
                 if model.shuffle:
                     rows = np.random.default_rng([run.seed, turn, number]).permutation(rows)
                 if rows.size and batch.y is not None:
                     model.partial_fit(batch.X[rows], labels.of(batch.y)[rows], classes=classes)
                 number += 1
-                shown(batch.end - place, rows.size)
-                place = batch.end
-                keep(model, Place(turn, number, place))
+                progress.advance(rows.size, turn * data.length + batch.end)
+                keep(model, Place(turn, number, batch.end))
     return model

@@ -49,24 +49,24 @@ class LibsvmFile:
     def batches(self, start: int, bad: BadRows) -> Iterator[Batch]:
         """Read from a place that an earlier batch ended at, or from 0."""
         for block, begin, end in blocks(self.path, start):
-            labels, data, indptr, found, indices, *_ = _parse(block)
-            stored = np.flatnonzero((found == FINE) | (found == EXTREME))
-            _read_again(block, labels, data, indptr, found, stored)
-            self._report(begin, found, bad)
-            kept, good = found[stored] == FINE, found[found != EMPTY] == FINE
+            labels, data, indptr, kinds, indices, *_ = _parse(block)
+            stored = np.flatnonzero((kinds == FINE) | (kinds == EXTREME))
+            _read_again(block, labels, data, indptr, kinds, stored)
+            self._report(begin, kinds, bad)
+            kept, good = kinds[stored] == FINE, kinds[kinds != EMPTY] == FINE
             X = sp.csr_array((data, indices - (not self.zero_based), indptr), shape=(stored.size, self.n_features))
             yield Batch(X if kept.all() else X[kept], labels[kept], end, good)
 
-    def _report(self, begin: int, found: NDArray[np.int8], bad: BadRows) -> None:
+    def _report(self, begin: int, kinds: NDArray[np.int8], bad: BadRows) -> None:
         """Count the bad lines of a block, or raise what is wrong with the first."""
-        lines = np.flatnonzero(found > EXTREME)
-        bad.found(
-            lines.size, lambda: (f"line {line_at(self.path, begin) + int(lines[0])}", _FAULTS[int(found[lines[0]])])
+        lines = np.flatnonzero(kinds > EXTREME)
+        bad.count_or_raise(
+            lines.size, lambda: (f"line {line_at(self.path, begin) + int(lines[0])}", _FAULTS[int(kinds[lines[0]])])
         )
 
 
 def open_libsvm(paths: list[str], wanted: Wanted) -> list[LibsvmFile]:
-    """Open files with the same number of features; indices begin at 1, or at 0 where a 0 is met or said to be."""
+    """Open files with the same number of features; indices begin at 0 if said so or if an index is 0, else at 1."""
     if wanted.target is not None:
         raise DataFileError(f"{paths[0]} is a libsvm file: its target comes first in every line. Leave the target out.")
     ranges = [_index_range(path) for path in paths]
@@ -74,7 +74,7 @@ def open_libsvm(paths: list[str], wanted: Wanted) -> list[LibsvmFile]:
     zero_based = zero is not None if wanted.zero_based is None else wanted.zero_based
     if zero is not None and not zero_based:
         raise DataFileError(f"{zero} has an index 0, but indices were said, or learned, to begin at 1.")
-    widest, largest = max(zip(paths, (high for _, high in ranges), strict=True), key=lambda one: one[1])
+    widest, largest = max(zip(paths, (high for _, high in ranges), strict=True), key=lambda pair: pair[1])
     n_features = largest + zero_based
     if wanted.n_features is not None and n_features > wanted.n_features:
         raise DataFileError(f"{widest} has features up to {n_features}, but the model knows {wanted.n_features}.")
@@ -101,11 +101,11 @@ _FAULTS = {
 def _parse(block: bytes | memoryview) -> tuple[Any, ...]:
     buffer = np.frombuffer(block, dtype=np.uint8)
     lines, pairs = int(count(buffer, NEWLINE)), int(count(buffer, COLON))
-    labels, found = np.empty(lines), np.empty(lines, np.int8)
+    labels, kinds = np.empty(lines), np.empty(lines, np.int8)
     data, indices, indptr = np.empty(pairs), np.empty(pairs, np.int32), np.zeros(lines + 1, np.int32)
-    rows, smallest, largest = parse_libsvm(buffer, labels, data, indices, indptr, found)
+    rows, smallest, largest = parse_libsvm(buffer, labels, data, indices, indptr, kinds)
     stored = int(indptr[rows])
-    return labels[:rows], data[:stored], indptr[: rows + 1], found, indices[:stored], int(smallest), int(largest)
+    return labels[:rows], data[:stored], indptr[: rows + 1], kinds, indices[:stored], int(smallest), int(largest)
 
 
 def _read_again(
@@ -113,15 +113,15 @@ def _read_again(
     labels: NDArray[np.float64],
     data: NDArray[np.float64],
     indptr: NDArray[np.int32],
-    found: NDArray[np.int8],
+    kinds: NDArray[np.int8],
     stored: NDArray[np.intp],
 ) -> None:
-    """Let Python read the lines with numbers that are very large or very small."""
-    extreme = np.flatnonzero(found[stored] == EXTREME)
+    """Parse lines with very large or very small numbers again, by Python's float."""
+    extreme = np.flatnonzero(kinds[stored] == EXTREME)
     lines = bytes(block).split(b"\n") if extreme.size else []
     for row in extreme.tolist():
         label, *pairs = lines[stored[row]].partition(b"#")[0].split()
         labels[row] = float(label)
         values = [float(pair.partition(b":")[2]) for pair in pairs if not pair.startswith(b"qid:")]
         data[indptr[row] : indptr[row + 1]] = values
-        found[stored[row]] = FINE if np.isfinite([labels[row], *values]).all() else TOO_LARGE
+        kinds[stored[row]] = FINE if np.isfinite([labels[row], *values]).all() else TOO_LARGE

@@ -15,7 +15,7 @@ from saccade.kernels.parsing import last_record
 __all__ = ["blocks", "line_at", "opened", "text_length"]
 
 BLOCK = 8_000_000
-# A quoted field longer than this is taken for a quote that somebody forgot: else it would bring the rest of the file
+# A quoted field longer than this is taken for a quote that was never closed: else the rest of the file would be read
 # into memory.
 LONGEST_QUOTED = 64_000_000
 MAGIC = b"\x1f\x8b"
@@ -23,7 +23,7 @@ MAGIC = b"\x1f\x8b"
 
 @contextmanager
 def opened(path: str) -> Iterator[BinaryIO]:
-    """Open a text file for its bytes, decompressed if gzip has compressed it."""
+    """Open a text file for reading bytes, decompressed if it is a gzip file."""
     try:
         with gzip.open(path, "rb") if _is_compressed(path) else open(path, "rb") as file:
             yield cast(BinaryIO, file)
@@ -37,7 +37,7 @@ def _is_compressed(path: str) -> bool:
 
 
 def text_length(path: str) -> int:
-    """Return how many bytes of text a file has; a compressed one is read to its end for that."""
+    """Return the bytes of text in a file; a compressed file is read to its end for that."""
     if not _is_compressed(path):
         return os.path.getsize(path)
     with opened(path) as file:
@@ -64,7 +64,7 @@ def blocks(path: str, start: int, separator: str | None = None) -> Iterator[tupl
                 yield text if text.endswith(b"\n") else text + b"\n", place, place + len(text)
                 return
             if cut > 0:
-                yield memoryview(text)[:cut], place, place + cut  # a view, for a copy costs as much as reading
+                yield memoryview(text)[:cut], place, place + cut  # a view: a copy costs as much as reading
             rest, place = text[cut:], place + cut
 
 

@@ -1,7 +1,7 @@
 """MNIST, read from one archive whose content is checked against a checksum.
 
 The archive is a tar of the four original idx files, compressed with xz. It is looked for in the folder that
-``$SACCADE_DATA`` names, in the checkout's ``data`` folder and in the user's cache. Found nowhere, it is
+``$SACCADE_DATA`` names, in the checkout's ``data`` folder and in the user's cache. If it is in none of them, it is
 fetched once from OpenML into that cache.
 """
 
@@ -66,9 +66,9 @@ def load_mnist(
     Raises
     ------
     ValueError
-        If ``pair`` is not two different digits, or if the archive found is damaged.
+        If ``pair`` is not two different digits, or if the archive is damaged.
     OSError
-        If no archive was found and MNIST could not be fetched.
+        If there is no archive and MNIST could not be fetched.
 
     Notes
     -----
@@ -107,7 +107,7 @@ def _digits(pair: tuple[int, int] | None) -> list[int]:
 
 
 def _locate() -> Path:
-    """Return the first archive there is, fetching it into the user's cache when there is none."""
+    """Return the first archive that exists, or fetch it into the user's cache."""
     for path in _places():
         if path.is_file():
             return path
@@ -137,7 +137,7 @@ def _read(path: Path) -> _Mnist:
     except _BROKEN as error:
         raise ValueError(
             f"{path} is damaged or is not MNIST: {error}. Delete it and load again to use another copy or to "
-            f"fetch a new one, or {_BY_HAND}."
+            f"fetch a new copy, or {_BY_HAND}."
         ) from error
 
 
@@ -170,7 +170,7 @@ def _pack(path: Path, mnist: _Mnist) -> None:
 
 
 def _member(archive: tarfile.TarFile, name: str) -> bytes:
-    """Return the content of one file of the archive."""
+    """Return the content of a file of the archive."""
     stream = archive.extractfile(name)
     if stream is None:
         raise ValueError(f"{name} in it is not a regular file")

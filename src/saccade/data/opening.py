@@ -1,6 +1,6 @@
-"""Which files a path means, and which reader suits them.
+"""The files that a path stands for, and the reader of their format.
 
-Standard input is kept in a file of its own, because learning passes over it again.
+Standard input is copied to a temporary file, because learning makes several passes.
 """
 
 import glob
@@ -61,9 +61,9 @@ def open_data(path: DataPath, wanted: Wanted, kind: str | None = None) -> Iterat
 
 
 def data_files(path: DataPath, kind: str | None = None) -> list[str]:
-    """Return the files that a path means, sorted by name where it is a folder or a pattern."""
+    """Return the files that a path stands for, sorted by name where it is a folder or a pattern."""
     if not isinstance(path, str | os.PathLike):
-        files = [file for one in path for file in data_files(one, kind)]
+        files = [file for entry in path for file in data_files(entry, kind)]
         if not files:
             raise DataFileError("No data file is given.")
         return files
@@ -81,8 +81,8 @@ def data_files(path: DataPath, kind: str | None = None) -> list[str]:
 
 
 def _files_in(folder: str, kind: str | None) -> list[str]:
-    """Return the data files in a folder: not the hidden ones, nor those that begin with _ as other tools' marks do."""
-    listed = sorted(one.path for one in os.scandir(folder) if one.is_file() and one.name[0] not in "._")
+    """Return the data files in a folder, without hidden files and markers of other tools such as _SUCCESS."""
+    listed = sorted(entry.path for entry in os.scandir(folder) if entry.is_file() and entry.name[0] not in "._")
     files = [file for file in listed if (_kind_of(file) if kind is None else _kind_of(file) == kind)]
     if not files:
         raise DataFileError(f"{folder} has no data files{'' if kind is None else f' of the format {kind}'}.")
@@ -90,7 +90,7 @@ def _files_in(folder: str, kind: str | None) -> list[str]:
 
 
 def _kind_of(path: str) -> str | None:
-    """Return what the name of a file says about its kind; the text formats may be compressed."""
+    """Return the format that the name of a file implies; the text formats may be compressed."""
     suffix = Path(path).suffix.lower()
     if suffix == ".gz":
         kind = _BY_SUFFIX.get(Path(path).with_suffix("").suffix.lower())
@@ -112,7 +112,7 @@ def _opened(path: DataPath, files: list[str], wanted: Wanted, kind: str | None) 
 
 
 def _name(path: DataPath, files: list[str]) -> str:
-    """Return what messages call the data."""
+    """Return the name of the data in messages."""
     return os.fspath(path) if isinstance(path, str | os.PathLike) else f"{files[0]} and {len(files) - 1} more"
 
 

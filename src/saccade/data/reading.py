@@ -1,4 +1,4 @@
-"""A model over the rows of a data file: what it reads, and how right it is."""
+"""Early-exit prediction over the rows of a data file, and its accuracy."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from saccade.data.batches import BadRows, DataFile
 from saccade.data.labels import codes_of
-from saccade.data.progress import bar
 from saccade.exceptions import DataFileError
 from saccade.reading.plan import Reading
+from saccade.reading.progress import Progress
 from saccade.reading.sources import Source, column_source
 
 __all__ = ["Measured", "RowsRead", "measure", "read_rows"]
@@ -28,7 +28,7 @@ class Reader(Protocol):
 
 @dataclass(frozen=True)
 class RowsRead:
-    """What came of some rows of a file."""
+    """The reading of some rows of a file."""
 
     reading: Reading  # of the good rows
     good: NDArray[np.bool_]  # which rows of the file could be read
@@ -36,45 +36,44 @@ class RowsRead:
 
 
 def read_rows(model: Reader, data: DataFile, bad: BadRows) -> Iterator[RowsRead]:
-    """Read a file piece by piece, of each no more than the model's plan demands."""
-    place = rows = 0
-    with bar(data.length, "Rows") as shown:
+    """Read a file piece by piece, of each no more than the model's plan asks for."""
+    with Progress("rows", label="Rows", length=data.length) as progress:
         for piece in data.pieces(bad):
             reading = model.read_source(piece.source)
             readable = _readable(reading)
             good = piece.good.copy()
             good[piece.good] = readable
-            _report(bad, rows, piece.good, readable)
-            yield RowsRead(_of(reading, readable), good, piece.bytes_read())
-            shown(piece.end - place, good.size)
-            place, rows = piece.end, rows + good.size
+            _report(bad, piece.good, readable)
+            yield RowsRead(_select(reading, readable), good, piece.bytes_read())
+            progress.advance(good.size, piece.end)
 
 
 def _readable(reading: Reading) -> NDArray[np.bool_]:
     return np.asarray(np.isfinite(reading.margin.reshape(len(reading), -1)).all(axis=1))
 
 
-def _of(reading: Reading, rows: NDArray[np.bool_]) -> Reading:
+def _select(reading: Reading, rows: NDArray[np.bool_]) -> Reading:
     return Reading(reading.label[rows], reading.margin[rows], reading.n_read[rows], reading.stopped[rows])
 
 
-def _report(bad: BadRows, before: int, present: NDArray[np.bool_], readable: NDArray[np.bool_]) -> None:
-    """Count the rows whose margin is not finite, or raise where the first is."""
+def _report(bad: BadRows, present: NDArray[np.bool_], readable: NDArray[np.bool_]) -> None:
+    """Count the rows whose margin is not finite, or raise an error about the first; rows are numbered by file."""
 
     def first() -> tuple[str, str]:
-        row = before + int(np.flatnonzero(present)[np.argmin(readable)])
+        row = bad.row + int(np.flatnonzero(present)[np.argmin(readable)])
         return f"row {row + 1}", "a value that is needed is missing or not finite, or the margin overflows"
 
-    bad.found(int(np.sum(~readable)), first)
+    bad.count_or_raise(int(np.sum(~readable)), first)
+    bad.row += present.size
 
 
 @dataclass(frozen=True)
 class Measured:
-    """How right a model is on the rows of a file, and how often stopping changed its label."""
+    """Accuracy on the rows of a file, and disagreement with the full read, as counts."""
 
     rows: int
     right: int
-    changed: int  # rows that got another label than the full read gives them
+    changed: int  # rows whose label differs from that of the full read
     features: int  # read in all
 
     def __add__(self, other: "Measured") -> "Measured":
@@ -88,18 +87,17 @@ class Measured:
 
 def measure(model: Reader, data: DataFile, bad: BadRows) -> Measured:
     """Compare a model with the labels of a file, and with its own full read."""
-    total, place, rows = Measured(0, 0, 0, 0), 0, 0
-    with bar(data.length, "Rows") as shown:
+    total = Measured(0, 0, 0, 0)
+    with Progress("rows", label="Rows", length=data.length) as progress:
         for batch in data.batches(0, bad):
             if batch.y is None:
                 raise DataFileError(f"{data.path}: name the column with the labels, the target.")
             source = column_source(batch.X)
             reading, full = model.read_source(source), model.read_source(source, full=True)
             readable = _readable(reading) & _readable(full)
-            _report(bad, rows, batch.good, readable)
-            total += _measured(model.classes_, _of(reading, readable), _of(full, readable), batch.y[readable])
-            shown(batch.end - place, len(batch.y))
-            place, rows = batch.end, rows + batch.good.size
+            _report(bad, batch.good, readable)
+            total += _measured(model.classes_, _select(reading, readable), _select(full, readable), batch.y[readable])
+            progress.advance(len(batch.y), batch.end)
     return total
 
 

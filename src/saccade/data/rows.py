@@ -1,4 +1,4 @@
-"""Batches of rows from files, for whoever predicts, measures or learns in Python."""
+"""Batches of rows from files, to predict, measure or learn in Python."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -22,9 +22,9 @@ def rows(
 ) -> Iterator[Batch]:
     r"""Return an iterator over the rows of files, in batches of some megabytes.
 
-    A batch has the features ``X``, an array or, from libsvm files, a CSR matrix, and the labels ``y`` as they are
+    A batch has the features ``X``, an array or, from libsvm files, a CSR matrix, and the labels ``y`` as
     written: texts in CSV files. ``y`` is None without a target. ``good`` says which rows of the file these are, where
-    bad ones are passed over.
+    bad rows are passed over.
 
     Parameters
     ----------
@@ -42,9 +42,9 @@ def rows(
     header : bool, optional
         Whether the first line of a CSV file has names; else it is guessed.
     zero_based : bool, optional
-        Whether the indices of libsvm files begin at 0; else they do where a 0 is met.
+        Whether the indices of libsvm files begin at 0; else they do where an index is 0.
     skip_bad : bool, default=False
-        Pass over rows that cannot be read, instead of raising where the first one is.
+        Pass over rows that cannot be read, instead of raising an error at the first.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def rows(
     """
     names = None if columns is None else list(columns)
     wanted = Wanted(target, names, n_features, header, zero_based)
-    opened = ExitStack()  # what cannot be opened is said at once, and not when the first batch is asked for
+    opened = ExitStack()  # opened here, so that errors are raised now and not at the first batch
     return _batches(opened, opened.enter_context(open_data(path, wanted, format)), skip_bad)
 
 

@@ -1,4 +1,4 @@
-"""An even sample of the rows of a file, to plan and calibrate on, and the model that is certified on it."""
+"""A uniform sample of the rows of a file, to plan and calibrate on, and the model that is certified on it."""
 
 from typing import Any
 
@@ -8,24 +8,23 @@ from sklearn.frozen import FrozenEstimator
 
 from saccade.attentive import AttentiveClassifier
 from saccade.data.batches import BadRows, DataFile
-from saccade.data.progress import bar
 from saccade.exceptions import DataFileError
+from saccade.reading.progress import Progress
 
 __all__ = ["certify", "sample"]
 
-# So many rows, or values, are drawn: more would hardly change a plan or a certificate.
+# Limits of the sample: more rows or values would hardly change a plan or a certificate.
 MOST_ROWS = 70_000
 MOST_VALUES = 100_000_000
 FEWEST_ROWS = 2_000
 
 
 def sample(data: DataFile, bad: BadRows, random: np.random.Generator) -> Any:
-    """Return at most so many rows, in their order, each as likely as any other (reservoir sampling by random keys)."""
+    """Draw a uniform sample of rows, in the order of the file (reservoir sampling by random keys)."""
     most = min(MOST_ROWS, max(MOST_VALUES // data.n_features, FEWEST_ROWS))
     parts: list[Any] = []
     keys: list[Any] = []
-    place = 0
-    with bar(data.length, "Rows") as shown:
+    with Progress("rows", label="Rows", length=data.length) as progress:
         for batch in data.batches(0, bad):
             parts.append(batch.X)
             keys.append(random.random(batch.X.shape[0]))
@@ -33,8 +32,7 @@ def sample(data: DataFile, bad: BadRows, random: np.random.Generator) -> Any:
             if drawn.size > 1.5 * most:
                 kept = drawn <= np.partition(drawn, most)[most]
                 parts, keys = [_joined(parts)[kept]], [drawn[kept]]
-            shown(batch.end - place, batch.X.shape[0])
-            place = batch.end
+            progress.advance(batch.X.shape[0], batch.end)
     if not parts:
         raise DataFileError(f"{data.path} has no rows.")
     order = np.sort(np.argsort(np.concatenate(keys))[:most])
@@ -50,8 +48,8 @@ def certify(
 ) -> AttentiveClassifier:
     """Plan and calibrate a fitted model on the rows of a file.
 
-    One that is certified already is certified anew, with its parameters. For the fewest columns of Parquet files, the
-    costs of columns are their bytes.
+    A certified model is certified anew, with its parameters. For the fewest columns of Parquet files, the costs of
+    columns are their bytes.
     """
     parameters: dict[str, Any] = {}
     if isinstance(model, AttentiveClassifier):

@@ -1,4 +1,4 @@
-"""Several files of one kind, read as one: their batches follow each other, and places run on from file to file."""
+"""Several files of one format, read as one data set."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +16,7 @@ File = TypeVar("File", bound=DataFile)
 
 
 class DataSet:
-    """Files with the same features; a place is one in the first file, or the lengths of the files before it more."""
+    """Files with the same features; a place is an offset into their concatenation."""
 
     def __init__(self, path: str, files: Sequence[DataFile]) -> None:
         self.path, self._files = path, files
@@ -29,27 +29,27 @@ class DataSet:
         for begin, file in zip(self._begins, self._files, strict=True):
             if begin + file.length <= start:
                 continue
-            bad.path = file.path
+            bad.begin_file(file.path)
             for batch in file.batches(max(start - begin, 0), bad):
                 yield replace(batch, end=begin + batch.end)
 
     def pieces(self, bad: BadRows) -> Iterator[Piece]:
         """Read all rows as sources, file after file."""
         for begin, file in zip(self._begins, self._files, strict=True):
-            bad.path = file.path
+            bad.begin_file(file.path)
             for piece in file.pieces(bad):
                 yield replace(piece, end=begin + piece.end)
 
 
 class ParquetSet(DataSet):
-    """Parquet files, which know how many bytes each of their columns takes."""
+    """Parquet files, which know the compressed bytes of their columns."""
 
     def __init__(self, path: str, files: Sequence[ParquetFile]) -> None:
         super().__init__(path, files)
         self._parquet = files
 
     def column_bytes(self) -> dict[str, int]:
-        """Return how many bytes each column takes, in all files together."""
+        """Return the compressed bytes of each column, summed over files."""
         total: Counter[str] = Counter()
         for file in self._parquet:
             total.update(file.column_bytes())
@@ -57,13 +57,13 @@ class ParquetSet(DataSet):
 
 
 def open_alike(reader: Callable[[str, Wanted], File], paths: list[str], wanted: Wanted) -> list[File]:
-    """Open files, and demand the same features of all; their columns may stand in another order."""
+    """Open files with the same features; the order of columns may differ."""
     files = [reader(path, wanted) for path in paths]
     first = files[0]
     for k, file in enumerate(files):
         if (file.names is None) != (first.names is None):
             named, bare = (first, file) if file.names is None else (file, first)
-            raise DataFileError(f"{named.path} has a header, but {bare.path} has none. Give all files one, or none.")
+            raise DataFileError(f"{named.path} has a header, but {bare.path} has none. Give all a header, or none.")
         if file.names is None and file.n_features != first.n_features:
             raise DataFileError(f"{file.path} has {file.n_features} features, but {first.path} has {first.n_features}.")
         if file.names is not None and file.names != first.names:

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+
 from saccade.models import linear
 from saccade.models.additive import Additive
 
@@ -18,5 +21,13 @@ def take_apart(model: Any) -> Additive:
         if additive is not None:
             return additive
     accepted = "; ".join(kind.ACCEPTED for kind in KINDS)
-    what = type(model).__name__ if hasattr(model, "fit") else f"{model!r} is not an estimator, and"
+    inner = _unwrapped(model)
+    what = type(inner).__name__ if hasattr(inner, "fit") else f"{inner!r} is not an estimator, and"
     raise TypeError(f"{what} is no model that can be read part by part. Accepted are {accepted}.")
+
+
+def _unwrapped(model: Any) -> Any:
+    """Return the model that decides, which an error is to name."""
+    while isinstance(model, FrozenEstimator | Pipeline):
+        model = model.estimator if isinstance(model, FrozenEstimator) else model.steps[-1][1]
+    return model

@@ -1,4 +1,4 @@
-"""How far long work has come: on a terminal only, and never in a pipe."""
+"""Progress of long work, shown on a terminal only, and never in a pipe."""
 
 import sys
 import threading
@@ -11,12 +11,12 @@ SECONDS_BETWEEN = 0.2
 
 
 class Progress:
-    """A line on standard error that counts up, and is wiped away at the end."""
+    """A line on standard error with a count and, where the length is known, a share; it is erased at the end."""
 
-    def __init__(self, unit: str) -> None:
-        self._unit = unit
-        self._done = 0
-        self._shown = time.monotonic()
+    def __init__(self, unit: str, *, label: str = "", length: int | None = None) -> None:
+        self._unit, self._label, self._length = unit, label, length
+        self._count = self._place = 0
+        self._last = time.monotonic()
         self._visible = sys.stderr.isatty()
         self._lock = threading.Lock()
 
@@ -27,10 +27,17 @@ class Progress:
         if self._visible:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 
-    def advance(self, count: int) -> None:
+    def advance(self, count: int, place: int = 0) -> None:
+        """Add to the count; ``place`` is the position reached, of the length."""
         with self._lock:
-            self._done += count
+            self._count, self._place = self._count + count, place
             now = time.monotonic()
-            if self._visible and now - self._shown >= SECONDS_BETWEEN:
-                self._shown = now
-                print(f"\r{self._done:,} {self._unit}", end="", file=sys.stderr, flush=True)
+            if self._visible and now - self._last >= SECONDS_BETWEEN:
+                self._last = now
+                print(f"\r{self._line()}", end="", file=sys.stderr, flush=True)
+
+    def _line(self) -> str:
+        counted = f"{self._count:,} {self._unit}"
+        if self._length is None:
+            return counted
+        return f"{self._label}: {100 * self._place // max(self._length, 1):3}%, {counted}"
