@@ -81,7 +81,7 @@ def test_the_options_reach_the_experiments_and_json_is_all_that_is_printed(
         (["reproduce", "--sed", "1"], "--seed"),
         (["reproduce", "--out", "/"], "cannot be written"),
         (["reproduce", "--out", "no/such/folder/page.html"], "cannot be written: No such file or directory"),
-        (["reproduction"], "reproduce"),
+        (["reproduction"], "No such command 'reproduction'"),
     ],
 )
 def test_wrong_usage_is_one_line_and_exit_2(arguments, message, capsys):

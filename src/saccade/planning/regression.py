@@ -96,6 +96,8 @@ class Regression:
 
     def reordered(self, positions: NDArray[np.intp]) -> "Regression":
         """Return the regression on the same features in another order."""
+        if positions.size == 0:  # older versions of SciPy refuse to solve an empty system
+            return self
         factor: Reals = np.linalg.cholesky(self.covariance[np.ix_(positions, positions)]).astype(np.float64, copy=False)
         gains = solve_triangular(factor, (self.factor @ self.gains)[positions], lower=True)
         return replace(self, order=self.order[positions], mean=self.mean[positions], factor=factor, gains=gains)
