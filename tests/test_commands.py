@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -608,3 +609,36 @@ def test_a_pattern_or_a_folder_is_one_data_set(folder, suffix, capsys):
     assert f"of {size:,} bytes were read" in done.err
     assert run(["fit", "parts", "--target", "kind", "-o", f"parts/part-1.{suffix}", "--force"]) == 2
     assert "would replace the data" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_an_empty_row_group_is_no_row(folder, capsys, classes):
+    y = labels[:5000] + (np.arange(5000) % 2 if classes == 3 else 0)
+    saccade.save(Pegasos(random_state=0).fit(FRAME[:5000], y), "m.saccade")
+    Path("parts").mkdir()
+    FRAME[:0].to_parquet("parts/a.parquet")
+    FRAME[5000:5003].to_parquet("parts/b.parquet")
+    assert len(saccade_prints(capsys, "predict", "m.saccade", "parts").splitlines()) == 4
+    assert saccade_prints(capsys, "predict", "m.saccade", "parts/a.parquet") == "label,margin,n_read\n"
+
+
+def test_a_nested_column_is_refused_by_name(folder, capsys):
+    saccade.save(Pegasos(random_state=0).fit(FRAME[:5000], labels[:5000]), "m.saccade")
+    FRAME[:20].assign(f0=[[1.0, 2.0]] * 20).to_parquet("nested.parquet")
+    assert run(["predict", "m.saccade", "nested.parquet"]) == 1
+    assert "column 'f0' holds list" in capsys.readouterr().err
+
+
+def test_a_learner_reads_of_parquet_the_columns_that_it_needs(folder, capsys):
+    weights = np.where(np.arange(12) < 3, 3.0, 0.01)
+    X = EVERY[:5000]
+    y = (X @ weights + np.random.default_rng(0).normal(size=5000) > 0).astype(int)
+    model = Pegasos(max_iter=3, random_state=0).fit(FRAME[:5000], y)
+    clear = FRAME[5000:][model.read(FRAME[5000:]).n_read < 12]
+    assert len(clear) > 10
+    saccade.save(model, "m.saccade")
+    clear.to_parquet("clear.parquet")
+    assert run(["predict", "m.saccade", "clear.parquet"]) == 0
+    told = capsys.readouterr().err.split(";")[1]
+    read, size = (int(part.replace(",", "")) for part in told.split(" bytes")[0].split(" of "))
+    assert 0 < read < size * 11 / 12

@@ -391,3 +391,23 @@ def test_old_files_still_load_and_predict_as_they_did(path):
 
 def test_a_file_of_every_format_is_kept():
     assert {int(path.stem.split("-")[1]) for path in KEPT} == set(range(1, FORMAT + 1))
+
+
+def test_a_plan_longer_than_its_features_a_singular_regression_and_a_plan_that_stops_unproved_are_refused(tmp_path):
+    path = tmp_path / "model"
+    saccade.save(MODELS["attentive"](), path)
+    archive = read_archive(path)
+    arrays, header = archive.arrays, {key: value for key, value in archive.header.items() if key != "sha256"}
+    long = np.concatenate([arrays["plan.order"], np.zeros(40, dtype=np.uint32)])
+    factor = arrays["regression.factor"].copy()
+    factor[0, 0] = 0.0
+    unproved = {"delta": 1e-12, "disagreement": 0.0, "upper_bound": 0.0, "features_per_row": 20.0}
+    certificate = {**header["certificate"], **unproved}
+    for changed, new_header, message in [
+        ({"plan.order": long}, header, "plan is impossible"),
+        ({"regression.factor": factor}, header, "regression is impossible"),
+        ({}, {**header, "certificate": certificate}, "contradicts itself"),
+    ]:
+        write_archive(tmp_path / "bad", new_header, {**arrays, **changed})
+        with pytest.raises(ModelFileError, match=message):
+            saccade.load(tmp_path / "bad")

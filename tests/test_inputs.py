@@ -24,6 +24,13 @@ TABLES = {
 }
 
 
+def test_a_frame_that_was_learned_from_is_predicted_too():
+    X, y = correlated(200, 20, seed=0)
+    frame = pd.DataFrame(X, columns=NAMES).astype({NAMES[0]: object, NAMES[1]: np.float32})
+    model = Pegasos(random_state=0).fit(frame, y)
+    np.testing.assert_allclose(model.full_margin(frame), frame.astype(float) @ model.coef_[0] + model.intercept_[0])
+
+
 @pytest.mark.parametrize("table", TABLES)
 def test_tables_give_the_same_model_and_teach_the_names(table):
     X, y = correlated(200, 20, seed=31)

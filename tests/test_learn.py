@@ -277,3 +277,26 @@ def test_a_sample_is_even_over_all_files(folder, monkeypatch):
         counts[drawn.astype(int)] += 1
     # Each row is drawn with probability 0.1: every tenth of the file 1,800 times, with a deviation of about 40.
     np.testing.assert_allclose(counts.reshape(10, 90).sum(axis=1), 200 * 9, atol=5 * 40)
+
+
+def test_a_first_file_of_bad_rows_is_passed_over_with_a_checkpoint_too(folder):
+    Path("d").mkdir()
+    Path("d/a.csv").write_text("x,y\ntall,u\nold,v\n")
+    FRAME[["f0", "kind"]].rename(columns={"f0": "x", "kind": "y"}).to_csv("d/b.csv", index=False)
+    options = {"target": "y", "skip_bad": True}
+    plain = saccade.learn(saccade.Pegasos(random_state=0), "d", **options)
+    kept = saccade.learn(saccade.Pegasos(random_state=0), "d", checkpoint="state", checkpoint_every=0, **options)
+    np.testing.assert_array_equal(kept.coef_, plain.coef_)
+
+
+def test_paths_may_come_from_a_generator(folder):
+    parts("csv")
+    model = saccade.learn(saccade.Pegasos(random_state=0), (f"part-{number}.csv" for number in range(3)), target="kind")
+    assert model.training_.n_examples == 900
+
+
+def test_a_format_is_enough_for_files_without_a_suffix(folder):
+    Path("d").mkdir()
+    for number, part in enumerate(PARTS):
+        part.to_csv(f"d/part-{number}", index=False)
+    assert sum(len(batch.y) for batch in saccade.rows("d", target="kind", format="csv")) == 900

@@ -1,5 +1,7 @@
 """Every reader against a plain loop, over every storage."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -136,3 +138,66 @@ def test_a_column_of_text_is_named_when_it_is_asked_for():
     assert table.column(0).tolist() == [1.0, 2.0]
     with pytest.raises(ValueError, match="'name'"):
         table.column(1)
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_sums_may_begin_anew_after_they_went_on(storage):
+    """The last checkpoint weighs values that were read before rows were decided, and moved together, twice."""
+    plan = Plan(
+        order=np.arange(N, dtype=np.uint32),
+        checkpoints=np.array([1, 2, 3]),
+        first=np.array([0, 1, 0]),
+        begins=np.array([0, 1, 2]),
+        weights=np.array([[10.0, 0.0, 1.0, 1.0, 1.0]]),
+        shift=np.zeros((1, 3)),
+        lower=np.array([[-9.0, -9.0, 0.0]]),
+        upper=np.array([[9.0, 9.0, 0.0]]),
+        coef=np.ones((1, N)),
+        intercept=np.zeros(1),
+    )
+    X = np.zeros((3, N))
+    X[:, :3] = [[1.0, 0.0, 0.0], [0.5, 0.0, -9.0], [0.0, 1.0, 0.0]]
+    assert read_plan(plan, stored(storage, X)).margin[:, 0].tolist() == [10.0, -8.5, 1.0]
+
+
+def test_rows_of_another_width_are_refused():
+    plan = random_plan(np.random.default_rng(0), anew=True)
+    with pytest.raises(ValueError, match=f"reads {N} features, but the rows have 2"):
+        read_plan(plan, ArraySource(np.zeros((5, 2))))
+
+
+def test_several_scores_with_a_value_that_is_not_finite_are_not_decided():
+    plan = random_plan(np.random.default_rng(3), anew=True, scores=3)
+    X = np.zeros((4, N))
+    X[2, plan.order[0]] = np.nan
+    outcome = read_plan(plan, ArraySource(X))
+    assert outcome.bad == 2
+    assert np.isnan(outcome.margin[2]).any()
+
+
+COLUMNS = {
+    "big-endian": lambda values: values.astype(">f8"),
+    "half": lambda values: values.astype(np.float16),
+    "extended": lambda values: values.astype(np.longdouble),
+    "objects": lambda values: values.astype(object),
+    "Decimal": lambda values: np.array([Decimal(str(value)) for value in values]),
+    "integers": lambda values: values.astype(np.int64),
+}
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_columns_of_any_kind_of_number_are_read(kind):
+    X = np.random.default_rng(0).integers(-8, 8, (50, N)).astype(np.float64)
+    plan = random_plan(np.random.default_rng(1), anew=True)
+    frame = pd.DataFrame({f"f{j}": COLUMNS[kind](X[:, j]) for j in range(N)})
+    expected = read_plan(plan, ArraySource(X))
+    assert read_plan(plan, stored("polars", X)).margin.tolist() == expected.margin.tolist()  # kernels are compiled now
+    outcome = read_plan(plan, column_source(frame))
+    np.testing.assert_allclose(outcome.margin, expected.margin)
+    np.testing.assert_array_equal(outcome.n_read, expected.n_read)
+
+
+@pytest.mark.parametrize("missing", [None, pd.NA], ids=str)
+def test_a_missing_value_among_objects_is_not_a_number(missing):
+    table = as_table(pd.DataFrame({"flag": pd.Series([True, missing, False], dtype=object)}))
+    np.testing.assert_array_equal(table.column(0), [1.0, np.nan, 0.0])

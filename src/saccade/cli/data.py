@@ -107,7 +107,7 @@ def _from_skops(path: Path) -> Any:
     try:
         import skops.io
     except ModuleNotFoundError as missing:
-        raise click.UsageError("skops is missing. Install it with: pip install skops") from missing
+        raise click.UsageError("skops is missing. Install it with: pip install 'saccade[skops]'") from missing
     try:
         unknown = skops.io.get_untrusted_types(file=path)
         if not unknown:

@@ -73,7 +73,7 @@ class Checkpoint:
         match state:
             case {"made_with": dict(kept), "run": dict(saved)} if set(saved) == {field.name for field in fields(Run)}:
                 if kept != made_with:
-                    raise CheckpointError(f"{self._shown} was made with other data or other options.")
+                    raise CheckpointError(f"{self._shown} was made with other data, other options or another version.")
                 run = Run(**saved)
                 if _possible(run, model, length):
                     return model, run
@@ -81,7 +81,8 @@ class Checkpoint:
 
     def keep(self, model: Any, made_with: dict[str, Any], run: Run, place: Place) -> None:
         """Save a partly trained model, unless the last checkpoint is recent."""
-        if time.monotonic() - self._last >= self._every:
+        begun = hasattr(model, "coef_")  # not while all rows so far were bad
+        if begun and time.monotonic() - self._last >= self._every:
             save_with(model, self._path, {"made_with": made_with, "run": asdict(replace(run, **asdict(place)))})
             self._last = time.monotonic()
 

@@ -100,8 +100,9 @@ class RowGroup(ColumnSource):
         name = self._names[feature]
         with named(self._path):
             column = self._file.read_row_group(self._number, columns=[name], use_threads=False).column(0)
+        values = _numbers(self._path, name, column)  # refuses a nested column, which has no size of its own
         self.bytes_read += self._sizes[name]
-        return _numbers(self._path, name, column)
+        return values
 
 
 class ArrowFile:

@@ -7,6 +7,7 @@ module, record by record: this slower path locates the bad rows.
 import csv
 import io
 import os
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from math import isfinite
@@ -22,6 +23,8 @@ from saccade.data.lines import blocks, line_at, text_length
 from saccade.exceptions import DataFileError
 
 __all__ = ["CsvFile"]
+
+_QUOTE = re.compile(rb'"')
 
 
 class CsvFile:
@@ -48,6 +51,7 @@ class CsvFile:
             check_width(path, len(self._features), wanted)
         self.n_features = len(self._features)
         self._options = self._read_options()
+        self._spaced_quote = re.compile(rb'(?:^|[\n\r%s]) +"' % re.escape(self._separator.encode()))
 
     @cached_property
     def length(self) -> int:
@@ -77,7 +81,9 @@ class CsvFile:
         }
 
     def _converted(self, block: bytes | memoryview, end: int) -> Batch | None:
-        """Return the rows of a block, or None where a row may be bad."""
+        """Return the rows of a block, or None where a row may be bad, or pyarrow would miss a quote after spaces."""
+        if _QUOTE.search(block) and self._spaced_quote.search(block):
+            return None
         arrow = pyarrow()
         names = [str(j) for j in range(len(self._columns))]
         options = arrow.csv.ReadOptions(use_threads=False, block_size=len(block) + 1, column_names=names)
@@ -104,6 +110,7 @@ class CsvFile:
         good: list[bool] = []
         wrong: tuple[int, list[str]] | None = None
         line = 0  # of the block, where the record begins
+        limit = csv.field_size_limit(len(block) + 1)  # of all readers in the process, so it is set back
         try:
             for fields in reader:
                 if not is_blank(fields):
@@ -111,8 +118,8 @@ class CsvFile:
                     if not good[-1] and wrong is None:
                         wrong = line, fields
                 line = reader.line_num
-        except csv.Error as error:  # a field longer than csv.field_size_limit()
-            raise DataFileError(f"{self.path}, line {line_at(self.path, begin) + line}: {error}.") from error
+        finally:
+            csv.field_size_limit(limit)
 
         def first() -> tuple[str, str]:
             assert wrong is not None
@@ -166,11 +173,11 @@ class CsvFile:
 
 
 def _labels(column: Any) -> NDArray[Any] | None:
-    """Return the labels of a column of texts, or None where a label is missing or keeps quotes that pyarrow left in."""
-    texts = column.dictionary.to_pylist()
-    if any(not text.strip(BLANKS) or (text[0] in BLANKS and text.strip(BLANKS)[0] == '"') for text in texts):
+    """Return the labels of a column of texts, or None where a label is missing."""
+    texts = [text.strip(BLANKS) for text in column.dictionary.to_pylist()]
+    if not all(texts):
         return None
-    labels = np.array([text.strip(BLANKS) for text in texts], dtype=object)
+    labels = np.array(texts, dtype=object)
     return np.asarray(labels[np.from_dlpack(column.indices)])
 
 

@@ -119,6 +119,7 @@ def learn_from(
     if resume and checkpoint is None:
         raise CheckpointError("To resume, name the checkpoint: the file to go on from.")
     model = _checked(model)
+    path = path if isinstance(path, str | os.PathLike) else list(path)
     with open_data(path, wanted, kind) as data:
         files = [data.path] if path == "-" else data_files(path, kind)
         kept = None

@@ -84,6 +84,8 @@ def _files_in(folder: str, kind: str | None) -> list[str]:
     """Return the data files in a folder, without hidden files and markers of other tools such as _SUCCESS."""
     listed = sorted(entry.path for entry in os.scandir(folder) if entry.is_file() and entry.name[0] not in "._")
     files = [file for file in listed if (_kind_of(file) if kind is None else _kind_of(file) == kind)]
+    if not files and kind is not None:  # part-0, part-1 …
+        files = [file for file in listed if not Path(file).suffix]
     if not files:
         raise DataFileError(f"{folder} has no data files{'' if kind is None else f' of the format {kind}'}.")
     return files

@@ -49,7 +49,8 @@ def read_rows(model: Reader, data: DataFile, bad: BadRows) -> Iterator[RowsRead]
 
 
 def _readable(reading: Reading) -> NDArray[np.bool_]:
-    return np.asarray(np.isfinite(reading.margin.reshape(len(reading), -1)).all(axis=1))
+    finite = np.isfinite(reading.margin)
+    return np.asarray(finite if finite.ndim == 1 else finite.all(axis=1))
 
 
 def _select(reading: Reading, rows: NDArray[np.bool_]) -> Reading:

@@ -60,7 +60,7 @@ def attentive_from(archive: Archive) -> AttentiveClassifier:
     except (TypeError, ValueError, ArithmeticError) as error:
         raise ModelFileError(f"its parameters are not those of AttentiveClassifier: {error}") from error
     model.estimator_, model.classes_, model.additive_, model.plan_ = model.estimator, classes, additive, plan
-    model.certificate_ = _certificate(archive, n)
+    model.certificate_ = _certificate(archive, plan)
     model.population_, model.prices_ = _population(archive, n, scores), _prices(archive, n)
     model.n_features_in_ = additive.n_columns
     if additive.columns is not None and archive.field("named", bool):
@@ -78,7 +78,8 @@ def _plan(archive: Archive, additive: Additive) -> Plan:
     before = np.append(0, stops[:-1])[: stops.size]
     weights = archive.array("plan.weights", np.float64, (scores, None))
     possible = (
-        (order < n).all()
+        order.size <= n
+        and (order < n).all()
         and _ascends(stops, order.size)
         and ((first == 0) | (first == before)).all()
         and np.array_equal(begins, weighed[:-1])
@@ -118,6 +119,8 @@ def _population(archive: Archive, n: int, scores: int) -> Population:
         expected=archive.array("regression.expected", np.float64, (scores,)),
         score_covariance=archive.array("regression.score_covariance", np.float64, (scores, scores)),
     )
+    if (np.diagonal(regression.factor) <= 0).any():
+        raise ModelFileError("its regression is impossible")
     by_feature = {
         name: archive.array(f"population.{name}", np.float64, (n,)) for name in ("mean", "variance", "low", "high")
     }
@@ -135,7 +138,7 @@ def _prices(archive: Archive, n: int) -> Prices:
     return Prices(purchase.astype(np.intp), price)
 
 
-def _certificate(archive: Archive, n_features: int) -> Certificate:
+def _certificate(archive: Archive, plan: Plan) -> Certificate:
     stated = archive.field("certificate", dict)
     kinds = {field.name: int if field.type in (int, "int") else float for field in fields(Certificate)}
     if set(stated) != set(kinds) or not all(
@@ -147,9 +150,11 @@ def _certificate(archive: Archive, n_features: int) -> Certificate:
     except OverflowError as error:
         raise ModelFileError(f"its certificate has a number that is too large: {error}") from error
     certificate = Certificate(**numbers)
-    if certificate.n_features != n_features:
-        raise ModelFileError(f"its certificate is about {certificate.n_features} features, and it has {n_features}")
-    wrong = contradiction(certificate)
+    if certificate.n_features != plan.n_features:
+        raise ModelFileError(
+            f"its certificate is about {certificate.n_features} features, and it has {plan.n_features}"
+        )
+    wrong = contradiction(certificate, reads_all=plan.checkpoints.size == 0)
     if wrong is not None:
         raise ModelFileError(f"its certificate contradicts itself: {wrong}")
     return certificate

@@ -46,7 +46,10 @@ def move_together(plan, k, left, rows, total, places, values):
         score = total[c]
         for s in range(left):
             score[s] = score[places[s]]
-    if k + 1 < plan.checkpoints.shape[0] and plan.first[k + 1] == 0:
+    weighed_again = False
+    for later in range(k + 1, plan.checkpoints.shape[0]):
+        weighed_again = weighed_again or plan.first[later] == 0
+    if weighed_again:
         for p in range(plan.checkpoints[k]):
             column = values[p]
             for s in range(left):

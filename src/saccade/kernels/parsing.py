@@ -105,19 +105,19 @@ def count(buffer, code):
 def last_record(buffer, separator):
     """Return where the last record of CSV ends, and where a quoted field that is still open begins, or -1.
 
-    A quote opens a field at its beginning only; elsewhere in an unquoted field it is a character like others. A
-    doubled quote within quotes closes the field and opens it again.
+    A quote opens a field at its beginning only, spaces passed over; elsewhere in an unquoted field it is a character
+    like others. A doubled quote within quotes closes the field and opens it again.
     """
-    end, quote, may_open = 0, -1, True
+    end, quote, fresh, closed = 0, -1, True, False
     for place in range(buffer.shape[0]):
         code = buffer[place]
         if quote >= 0:
             if code == QUOTE:
-                quote, may_open = -1, True
-        elif code == QUOTE and may_open:
-            quote = place
+                quote, closed = -1, True
+        elif code == QUOTE and (fresh or closed):
+            quote, fresh, closed = place, False, False
         else:
-            may_open = code in (separator, NEWLINE, RETURN)
+            fresh, closed = code in (separator, NEWLINE, RETURN) or (fresh and code == SPACE), False
             if code == NEWLINE:
                 end = place + 1
     return end, quote

@@ -57,16 +57,19 @@ def certify(
     return accepted
 
 
-def contradiction(certificate: Certificate) -> str | None:
-    """Return what in a certificate does not follow from its own counts, or None."""
+def contradiction(certificate: Certificate, *, reads_all: bool) -> str | None:
+    """Return what in a certificate does not follow from its own counts, or None.
+
+    Where every part of every row is read nothing can disagree, and nothing needs to be counted.
+    """
     delta, rows, bound = certificate.delta, certificate.n_calibration, certificate.upper_bound
     errors = certificate.disagreement * rows
     if not (0 < delta <= 1 and 0 < certificate.confidence < 1 and rows >= 1 and 0 <= certificate.disagreement <= 1):
         return "its level, its confidence or its number of rows is impossible"
-    if not (0 <= certificate.features_per_row <= certificate.n_features and abs(errors - round(errors)) < 1e-6):
-        return "it counts fractions of rows, or more features than there are"
-    if certificate.features_per_row == certificate.n_features and bound == errors == 0:
-        return None  # everything is read, and nothing can disagree
+    if not (0 < certificate.features_per_row <= certificate.n_features and abs(errors - round(errors)) < 1e-6):
+        return "it counts fractions of rows, no features, or more than there are"
+    if reads_all and certificate.features_per_row == certificate.n_features and bound == errors == 0:
+        return None
     if not math.isclose(bound, upper_bound(round(errors), rows, certificate.confidence), rel_tol=1e-6):
         return f"{certificate.disagreement:.2%} of {rows:,} rows do not give the upper bound {bound:.3%}"
     return None if bound <= delta * (1 + 1e-9) else f"its upper bound {bound:.3%} exceeds delta = {delta:.3%}"

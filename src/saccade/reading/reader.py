@@ -23,7 +23,9 @@ MOST_FIRST_PARTS = 32
 
 def read_plan(plan: Plan, source: Source, n_jobs: int | None = None) -> Outcome:
     """Read every row of a source until the plan decides it."""
-    n_rows = source.shape[0]
+    n_rows, n_parts = source.shape
+    if n_parts != plan.n_features:
+        raise ValueError(f"The model reads {plan.n_features} features, but the rows have {n_parts}.")
     jobs = effective_n_jobs(n_jobs) if n_jobs is not None and n_rows >= FEWEST_ROWS else 1
     if jobs == 1:
         return _read(plan, source)

@@ -65,8 +65,8 @@ def _numbers(frame: "nw.DataFrame[Any]") -> Callable[[int], Column]:
     fetch = _fetcher(frame)
 
     def column(part: int) -> Column:
-        values = fetch(part)
-        if values.dtype.kind not in "fiub":
+        values = _as_numbers(fetch(part))
+        if values is None:
             series = frame[:, part]
             raise ValueError(
                 f"Column {series.name!r} holds {series.dtype}, not numbers. Encode it, as the model was taught."
@@ -74,6 +74,31 @@ def _numbers(frame: "nw.DataFrame[Any]") -> Callable[[int], Column]:
         return values
 
     return column
+
+
+def _as_numbers(values: Column) -> Column | None:
+    """Return a column as numbers that the kernels take, or None; a missing value is NaN."""
+    kind, size = values.dtype.kind, values.dtype.itemsize
+    if kind == "O":  # Python's numbers, or booleans of which some are missing
+        return _objects_as_numbers(values)
+    if kind not in "fiub":
+        return None
+    if kind == "f" and size not in (4, 8):  # half and extended precision
+        return values.astype(np.float32 if size < 4 else np.float64)
+    return values.astype(values.dtype.newbyteorder("="), copy=False)
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or type(value).__name__ == "NAType"  # pandas.NA, without importing pandas
+
+
+def _objects_as_numbers(values: Column) -> Column | None:
+    if any(isinstance(value, str | bytes) for value in values):
+        return None
+    try:
+        return np.array([np.nan if _is_missing(value) else value for value in values], dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
 
 
 def _fetcher(frame: "nw.DataFrame[Any]") -> Callable[[int], Column]:
