@@ -230,7 +230,7 @@ def test_a_checkpoint_knows_its_data_and_its_model(folder):
         (saccade.Pegasos(lam=0.5, random_state=0), "part-*.csv"),
         (saccade.Perceptron(random_state=0), "part-*.csv"),
     ):
-        with pytest.raises(CheckpointError, match="other data or other options"):
+        with pytest.raises(CheckpointError, match="other data, other options"):
             saccade.learn(other, path, **told, resume=True)
     with pytest.raises(CheckpointError, match="this is the data"):
         saccade.learn(model, "part-*.csv", target="kind", checkpoint="part-1.csv", resume=True)

@@ -228,7 +228,8 @@ def _numbers(path: str, name: str, column: Any) -> NDArray[Any]:
 
 def _without_pandas(column: Any) -> NDArray[Any]:
     """Return a view of an Arrow array of numbers without nulls; its own to_numpy imports pandas."""
-    kind = np.dtype(column.type.to_pandas_dtype())
+    name = str(column.type)  # its to_pandas_dtype imports pandas, too, in some versions
+    kind = np.dtype({"halffloat": "float16", "float": "float32", "double": "float64"}.get(name, name))
     return np.frombuffer(column.buffers()[1], kind, len(column), column.offset * kind.itemsize)
 
 
