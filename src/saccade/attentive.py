@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -236,22 +235,25 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def full_margin(self, X: Any) -> NDArray[np.float64]:
         """Return the margins from all features."""
-        return self._read(X, full=True).margin
+        return read_checked(self, X, self._source, self._run_in_full).margin
 
     def read(self, X: Any) -> Reading:
         """Return label, margin, number of features read and whether the reading stopped early, for each row."""
-        return self._read(X, full=False)
+        return read_checked(self, X, self._source, self._run_plan)
 
     def read_source(self, source: Source, *, full: bool = False) -> Reading:
         """Read the rows of any storage, in full or not; a row whose values are not finite has such a margin."""
         check_is_fitted(self)
-        return Reading.of(self.classes_, self._run(source, full))
+        return Reading.of(self.classes_, self._run_in_full(source) if full else self._run_plan(source))
 
-    def _read(self, X: Any, *, full: bool) -> Reading:
-        return read_checked(self, X, lambda rows: self.additive_.source(rows), partial(self._run, full=full))
+    def _source(self, X: Any) -> Source:
+        return self.additive_.source(X)
 
-    def _run(self, source: Source, full: bool) -> Outcome:
-        return read_plan(self.plan_.without_stops() if full else self.plan_, source, self.n_jobs)
+    def _run_plan(self, source: Source) -> Outcome:
+        return read_plan(self.plan_, source, self.n_jobs)
+
+    def _run_in_full(self, source: Source) -> Outcome:
+        return read_plan(self.plan_.without_stops(), source, self.n_jobs)
 
     def inquire(
         self,

@@ -29,6 +29,10 @@ def as_read_only(X: Any) -> Any:
     """
     if sp.issparse(X):
         return X.astype(np.float64) if X.dtype == np.uint8 else X
+    return _read_only_view(X)
+
+
+def _read_only_view(X: NDArray[Any]) -> NDArray[Any]:
     view = X.view()
     view.flags.writeable = False
     return view
@@ -38,7 +42,7 @@ class ArraySource:
     """A two-dimensional array of float32, float64 or uint8."""
 
     def __init__(self, X: NDArray[Any]) -> None:
-        self._X = as_read_only(X)
+        self._X = _read_only_view(X)
         self.shape: tuple[int, int] = X.shape
 
     def fill(self, part: int, rows: NDArray[np.uint32], size: int, out: NDArray[np.floating]) -> None:

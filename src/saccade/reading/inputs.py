@@ -63,10 +63,11 @@ def read_checked(
 
 def _check_columns(estimator: BaseEstimator, X: Any) -> Any:
     """Return X, checked against the columns that the estimator was fitted on; a table stays one, and is not copied."""
-    if not _is_plain(estimator, X, reset=False):
-        check_is_fitted(estimator)
-        if as_table(X) is not None:
-            return validate_data(estimator, X, reset=False, skip_check_array=True)
+    if _is_plain(estimator, X, reset=False):
+        return X
+    check_is_fitted(estimator)
+    if as_table(X) is not None:
+        return validate_data(estimator, X, reset=False, skip_check_array=True)
     return check_rows(estimator, X, reset=False)
 
 
