@@ -52,7 +52,7 @@ class ArraySource:
         return ArraySource(self._X[rows])
 
     def run(self, plan: Plan) -> Outcome:
-        """Read by blocks of rows inside one kernel: 145 ns a row of 784 where the generic reader took 225 (MNIST, C order)."""
+        """Read by blocks of rows inside one kernel: 145 ns a row of MNIST where the generic reader took 225."""
         n_rows = self._X.shape[0]
         dtype = np.float32 if self._X.dtype == np.float32 else np.float64
         outcome = new_outcome(plan, n_rows)
