@@ -24,6 +24,7 @@ TABLES = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:np.find_common_type:DeprecationWarning")  # which older pandas calls
 def test_a_frame_that_was_learned_from_is_predicted_too():
     X, y = correlated(200, 20, seed=0)
     frame = pd.DataFrame(X, columns=NAMES).astype({NAMES[0]: object, NAMES[1]: np.float32})
