@@ -309,16 +309,25 @@ def plan_without(plan, population, missing, delta):
     )
 
 
-def spare_features(plan, certificate, population, prices, rows):
-    """Return the sets of features without which all columns of these rows still bear the certificate out."""
+def spare_features(plan, level, confidence, population, prices, rows):
+    """Return the sets of features without which all columns of these rows still bear out a level for every class.
+
+    All tests together keep the confidence, by Bonferroni's correction.
+    """
     full = decided(read_plan(plan.without_stops(), ArraySource(rows)).margin)
     sets = [(feature,) for feature in plan.order[:64].tolist()]
     sets += [tuple(prices.members(group).tolist()) for group in prices.groups]
+    alpha = (1 - confidence) / len(set(sets))
     spare = set()
     for absent in sets:
         missing = np.isin(np.arange(plan.n_features), absent)
-        without = plan_without(plan, population, missing, certificate.delta)
-        errors = np.sum(decided(read_plan(without, ArraySource(rows)).margin) != full)
-        if binom.cdf(errors, len(rows), certificate.delta) <= 1 - certificate.confidence:
+        without = plan_without(plan, population, missing, level)
+        here = decided(read_plan(without, ArraySource(rows)).margin)
+        chances = [
+            binom.cdf(np.sum(others[those == label] != label), np.sum(those == label), level)
+            for label in range(max(2, len(plan.coef)))
+            for those, others in ((full, here), (here, full))
+        ]
+        if max(chances) <= alpha:
             spare.add(absent)
     return spare

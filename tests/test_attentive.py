@@ -20,6 +20,7 @@ from sklearn.preprocessing import StandardScaler
 
 from data import correlated
 from saccade import AttentiveClassifier, Budget, Conditional, CurvedSTST, Full, Pegasos, attend
+from saccade.promises.evidence import Count
 from saccade.study.report.plans import plot_plan
 
 EVERY_X, every_y = correlated(11_000, 60, seed=0, separation=4.0)
@@ -37,6 +38,17 @@ def attentive(linear):
     return attend(linear, X[2000:], delta=0.05, random_state=0)
 
 
+def assert_kept(attentive, rows, delta):
+    """The promise by class, on rows that nobody saw, with the tolerance of the binomial law."""
+    plain = attentive.full_margin(rows)
+    full = attentive.classes_[plain.argmax(axis=1) if plain.ndim == 2 else (plain > 0).astype(int)]
+    here = attentive.predict(rows)
+    for label in attentive.classes_:
+        for those, others in ((full, here), (here, full)):
+            count = np.sum(those == label)
+            assert np.sum(others[those == label] != label) <= binom.ppf(0.9999, count, delta)
+
+
 def disagreement(attentive, rows):
     full = attentive.classes_[(attentive.full_margin(rows) > 0).astype(int)]
     return float(np.mean(attentive.predict(rows) != full))
@@ -47,9 +59,8 @@ def disagreement(attentive, rows):
 def test_a_plan_reads_less_and_keeps_its_level(linear, boundary, order):
     attentive = attend(linear, X[2000:], delta=0.05, boundary=boundary, order=order, random_state=0)
     certificate = attentive.certificate_
-    assert certificate.upper_bound <= 0.05
-    assert certificate.n_calibration == 1200
-    assert disagreement(attentive, FRESH) <= binom.ppf(0.9999, len(FRESH), 0.05) / len(FRESH)
+    assert (certificate.promise, certificate.delta, certificate.n_calibration) == ("classes", 0.05, 1200)
+    assert_kept(attentive, FRESH, 0.05)
     assert attentive.read(FRESH).n_read.mean() < 60
     np.testing.assert_allclose(attentive.full_margin(FRESH), linear.decision_function(FRESH), rtol=1e-6, atol=1e-6)
 
@@ -115,8 +126,13 @@ def test_average_features_gives_the_safest_plan_that_is_affordable(linear):
     assert few.read(X[:2000]).n_read.mean() < 6
     assert many.read(X[:2000]).n_read.mean() < 17
     assert disagreement(many, FRESH) <= disagreement(few, FRESH)
-    assert few.certificate_.delta == few.certificate_.upper_bound
-    with pytest.raises(ValueError, match="No plan reads as few"):
+    worst = max(
+        Count(*pair).upper_bound(0.95)
+        for record in few.certificate_.by_class
+        for pair in ((record.lost, record.full), (record.false, record.here))
+    )
+    assert few.certificate_.delta == worst
+    with pytest.raises(ValueError, match=r"No plan reads as few .* the boldest reads 1"):
         attend(linear, X[2000:], average_features=0.5)
 
 
@@ -129,9 +145,9 @@ def test_the_full_boundary_reads_everything_and_never_disagrees(linear, boundary
 
 def test_a_budget_is_certified_or_refused(linear):
     assert attend(linear, X, delta=0.2, boundary=Budget(40), order="sorted").certificate_.features_per_row == 40
-    with pytest.raises(ValueError, match=r"do not suffice .* at least 2995 are needed"):
+    with pytest.raises(ValueError, match=r"Too few rows of class 0.* at least 2,995 are needed"):
         attend(linear, X, delta=0.001, boundary=Budget(1), order="sorted")
-    with pytest.raises(ValueError, match=r"the safest plan of Budget\(k=1\) gives other labels too often"):
+    with pytest.raises(ValueError, match=r"safest plan of Budget\(k=1\) gives other labels too often"):
         attend(linear, X, delta=0.01, boundary=Budget(1), order="sorted")
 
 
@@ -213,7 +229,7 @@ def test_a_grid_search_reaches_the_estimator_and_the_level():
     """Weights that are all but zero, and a level that lets almost any label pass, both cost accuracy."""
     flipped = np.where(np.random.default_rng(0).random(len(y)) < 0.05, 1 - y, y)
     grid = {"estimator__C": [1e-9, 0.1], "delta": [0.02, 0.4]}
-    model = AttentiveClassifier(LogisticRegression(max_iter=500), random_state=0)
+    model = AttentiveClassifier(LogisticRegression(max_iter=500), promise="rows", random_state=0)
     search = GridSearchCV(model, grid, cv=2).fit(X[:, :20], flipped)
     assert search.best_params_ == {"estimator__C": 0.1, "delta": 0.02}
     assert search.best_estimator_.certificate_.delta == 0.02
@@ -292,8 +308,7 @@ def test_several_classes_are_read_until_the_best_leads_and_keep_their_level(of_s
     attentive = attend(of_several, SORTS[2000:], delta=0.05, boundary=boundary, order=order, random_state=0)
     reading = attentive.read(FRESH_SORTS)
     full = of_several.predict(FRESH_SORTS)
-    assert attentive.certificate_.upper_bound <= 0.05
-    assert np.mean(reading.label != full) <= binom.ppf(0.9999, len(full), 0.05) / len(full)
+    assert_kept(attentive, FRESH_SORTS, 0.05)
     assert reading.n_read.mean() < 60
     assert reading.margin.shape == (len(full), 4)
     np.testing.assert_array_equal(reading.label, attentive.classes_[reading.margin.argmax(axis=1)])

@@ -1,16 +1,21 @@
-"""Certificates: the binomial bounds, and the promise over many repetitions."""
+"""Certificates: exact tests, the promises over many repetitions, and what a certificate says."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from saccade.promises.certificate import Certificate
-from saccade.promises.learn_then_test import certify, contradiction, rows_needed, upper_bound
-from saccade.promises.risks import Count
+from saccade.promises.certificate import Certificate, ClassRecord, StageRecord
+from saccade.promises.contradictions import contradiction
+from saccade.promises.evidence import Count, Difference, allowed_share, attainable, rows_needed
+from saccade.promises.labels import Labels
+from saccade.promises.learn_then_test import certify
+from saccade.promises.promise import Accuracy, ByRows, is_kept, promise_of
+from saccade.promises.shortage import advice
+from saccade.promises.witness import certificate_of, level_borne_out
 
 levels = st.floats(0.001, 0.5)
 confidences = st.floats(0.5, 0.999)
@@ -21,35 +26,118 @@ def test_so_many_rows_are_needed_and_not_one_fewer(delta, confidence):
     rows = rows_needed(delta, confidence)
     assert (1 - delta) ** rows <= (1 - confidence) * (1 + 1e-9)
     assert (1 - delta) ** (rows - 1) > (1 - confidence) * (1 - 1e-9)
+    assert attainable(rows, confidence) <= delta * (1 + 1e-9)
 
 
 @given(rows=st.integers(1, 2000), share=st.floats(0, 1), confidence=confidences)
 def test_the_upper_bound_is_where_the_binomial_test_turns(rows, share, confidence):
-    errors = int(share * rows)
-    bound = upper_bound(errors, rows, confidence)
-    assert bound >= errors / rows
-    if errors < rows:
-        assert binom.cdf(errors, rows, bound) == pytest.approx(1 - confidence, rel=1e-6)
-    else:
+    count = Count(int(share * rows), rows)
+    bound = count.upper_bound(confidence)
+    assert bound >= count.errors / rows
+    if count.errors == rows:
         assert bound == 1
+    else:
+        assert binom.cdf(*count, bound) == pytest.approx(1 - confidence, rel=1e-6)
+        assert count.rejects(min(1.01 * bound, 1), 1 - confidence)
+        assert not count.rejects(0.99 * bound, 1 - confidence)
+
+
+@given(rows=st.integers(1, 3000), delta=levels, confidence=confidences)
+def test_the_allowed_share_is_the_largest_that_is_not_rejected(rows, delta, confidence):
+    most = round(allowed_share(rows, delta, confidence) * rows)
+    assert most == 0 or Count(most, rows).rejects(delta, 1 - confidence)
+    assert not Count(most + 1, rows).rejects(delta, (1 - confidence) * (1 - 1e-9))
+
+
+@pytest.mark.parametrize(("rate", "delta", "rows"), [(0.02, 0.01, 1000), (0.2, 0.05, 300), (0.01, 0.01, 2000)])
+def test_a_fall_of_accuracy_by_delta_is_taken_for_less_at_most_as_often_as_alpha(rate, delta, rows):
+    rng, repetitions = np.random.default_rng(0), 1000
+    drawn = rng.multinomial(rows, [(rate + delta) / 2, (rate - delta) / 2, 1 - rate], size=repetitions)
+    rejected = sum(Difference(int(worse), int(better), rows).rejects(delta, 0.05) for worse, better, _ in drawn)
+    assert 0.005 * repetitions <= rejected <= binom.ppf(0.9999, repetitions, 0.05)
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    rows=st.integers(2000, 20_000),
+    worse=st.integers(0, 100),
+    better=st.integers(0, 100),
+    confidence=st.sampled_from([0.8, 0.95, 0.99]),
+)
+def test_the_bound_on_a_fall_of_accuracy_is_where_its_test_turns(rows, worse, better, confidence):
+    difference = Difference(worse, better, rows)
+    bound = difference.upper_bound(confidence)
+    assert bound >= (worse - better) / rows
+    assert difference.rejects(bound + 1e-6, 1 - confidence)
+    assert not difference.rejects(bound - 1e-6, 1 - confidence)
 
 
 def test_a_setting_is_accepted_exactly_where_its_upper_bound_is_within_the_level():
-    counts = [0, 1, 2, 9, 3, 0]
-    setting = certify(range(6), lambda setting: [Count(counts[setting], 500)], 0.01, 0.95)
-    within = [upper_bound(count, 500, 0.95) <= 0.01 for count in counts]
+    errors = [0, 1, 2, 9, 3, 0]
+    setting = certify(range(6), lambda setting: Count(errors[setting], 500).rejects(0.02, 0.05))
+    within = [Count(count, 500).upper_bound(0.95) <= 0.02 for count in errors]
     assert within[: setting + 1] == [True] * (setting + 1)
     assert not within[setting + 1]  # what lies beyond the first failure is not looked at
+    assert certify([0, 1], lambda setting: False) is None
 
 
-def test_a_risk_with_several_counts_is_kept_only_where_each_of_them_is():
-    counts = [(0, 0), (1, 0), (1, 1), (1, 9), (0, 0)]
-    setting = certify(range(5), lambda setting: [Count(errors, 500) for errors in counts[setting]], 0.01, 0.95)
-    assert setting == 2
+CLASSES = np.array(["ok", "fraud"])
 
 
-def test_nothing_is_accepted_where_the_safest_setting_fails():
-    assert certify([0, 1], lambda setting: [Count(50, 100)], 0.01, 0.95) is None
+def codes(ok, fraud):
+    return np.repeat([0, 1], [ok, fraud])
+
+
+@pytest.mark.parametrize(
+    ("lost", "false", "kept"),
+    [(0, 0, True), (1, 0, True), (0, 1, True), (9, 0, False), (0, 9, False)],
+)
+def test_a_promise_by_class_is_broken_by_lost_rows_of_a_rare_class_and_by_false_ones(lost, false, kept):
+    labels = Labels(codes(9500, 500), 2)
+    here = labels.full.copy()
+    here[9500 : 9500 + lost] = 0
+    here[:false] = 1
+    assert is_kept(promise_of("classes", 0.01, CLASSES), here, labels, 0.95) == kept
+    assert is_kept(promise_of("rows", 0.01, CLASSES), here, labels, 0.95)
+
+
+def test_every_class_has_the_level_that_is_said_of_it():
+    labels = Labels(codes(9500, 500), 2)
+    here = labels.full.copy()
+    here[9500:9515] = 0
+    assert is_kept(promise_of("classes", {"fraud": 0.05, "ok": 0.01}, CLASSES), here, labels, 0.95)
+    assert not is_kept(promise_of("classes", {"fraud": 0.02, "ok": 0.01}, CLASSES), here, labels, 0.95)
+    assert not is_kept(promise_of("classes", {"fraud": 0.05, "ok": 0.001}, CLASSES), here, labels, 0.95)
+    assert is_kept(promise_of("classes", {"fraud": 1, "ok": 0.01}, CLASSES), here, labels, 0.95)
+
+
+@pytest.mark.parametrize(
+    ("delta", "name", "message"),
+    [
+        ({"fraud": 0.05}, "classes", "each of the classes"),
+        ({"fraud": 0.05, "ok": 0.1, "no": 0.1}, "classes", "each of the classes"),
+        ({"fraud": 0.0, "ok": 0.1}, "classes", "above 0"),
+        ({"fraud": 0.05, "ok": 0.1}, "rows", "takes one number"),
+        ({"fraud": 0.05, "ok": 0.1}, "accuracy", "takes one number"),
+    ],
+)
+def test_levels_that_do_not_fit_the_classes_are_refused(delta, name, message):
+    with pytest.raises(ValueError, match=message):
+        promise_of(name, delta, CLASSES)
+
+
+def test_accuracy_counts_what_is_mended_against_what_is_spoilt():
+    true = np.zeros(2000, dtype=int)
+    full = np.repeat([0, 1], [1800, 200])
+    here = full.copy()
+    here[:60], here[1800:1860] = 1, 0  # 60 spoilt and 60 mended
+    labels = Labels(full, 2, true)
+    np.testing.assert_array_equal(np.unique(Accuracy(0.05).loss(here, labels), return_counts=True)[1], [60, 1880, 60])
+    assert is_kept(Accuracy(0.03), here, labels, 0.95)
+    assert not is_kept(ByRows(0.05), here, labels, 0.95)
+    spoilt = full.copy()
+    spoilt[:60] = 1
+    assert not is_kept(Accuracy(0.03), spoilt, labels, 0.95)
 
 
 @pytest.mark.parametrize("delta", [0.01, 0.1])
@@ -60,45 +148,132 @@ def test_the_promise_holds_although_disagreement_is_not_monotone(delta):
     repetitions, rows, broken = 2000, 2000, 0
     for _ in range(repetitions):
         drawn = rng.binomial(rows, true)
-        accepted = certify(range(true.size), lambda setting: [Count(int(drawn[setting]), rows)], delta, 0.95)  # noqa: B023
+        accepted = certify(range(true.size), lambda setting: Count(int(drawn[setting]), rows).rejects(delta, 0.05))  # noqa: B023
         broken += accepted is not None and true[accepted] > delta
     assert broken <= binom.ppf(0.9999, repetitions, 0.05)
 
 
-def test_a_certificate_reads_as_a_sentence():
-    certificate = Certificate(0.01, 0.95, 3600, 0.007, 0.0099, 11.6, 784)
-    assert str(certificate) == (
-        "With 95 % confidence, at most 1 % of new rows get another label than the full model gives them: 0.7 % of "
-        "3,600 calibration rows did. 11.6 of 784 features were read per row."
+def seen(lost=1, false=2, n_read=7):
+    """Return a certificate by class of 10,000 rows, of which 500 are fraud."""
+    labels = Labels(codes(9500, 500), 2)
+    here = labels.full.copy()
+    here[9500 : 9500 + lost] = 0
+    here[:false] = 1
+    promise = promise_of("classes", 0.02, CLASSES)
+    return certificate_of(promise, 0.95, here, np.full(10_000, n_read), labels, CLASSES, 20)
+
+
+def test_a_certificate_counts_by_class_and_by_stage():
+    certificate = seen()
+    assert certificate.by_class == (
+        ClassRecord("ok", 9500, 9499, 2, 1, attainable(9500, 0.95)),
+        ClassRecord("fraud", 500, 501, 1, 2, attainable(500, 0.95)),
     )
+    assert certificate.by_stage == (StageRecord(7, 10_000, 3),)
+    assert certificate.disagreement == 3e-4
+    assert not hasattr(certificate, "upper_bound")
 
 
-HONEST = Certificate(0.01, 0.95, 600, 1 / 600, upper_bound(1, 600, 0.95), 11.6, 784)
+def test_a_certificate_reads_as_a_sentence():
+    assert str(seen()) == (
+        "With 95 % confidence, of new rows such as the calibration rows, which the model must not have been fitted on, "
+        "at most 2 % of each class get another label than the full model gives them, and at most 2 % of the rows that "
+        "get a label here have another from the full model. 0.03 % of 10,000 calibration rows got another label; of "
+        "the 500 of the rarest class, fraud, 1 were lost, and 2 of 501 labelled so were false. 7.0 of 20 features were "
+        "read per row."
+    )
+    assert "fraud 5 %" in str(replace(seen(), delta={"ok": 0.001, "fraud": 0.05}))
+    assert "at most 2 % fewer get the right label" in str(replace(seen(), promise="accuracy", worse=2, better=1))
+    assert "ok lost most, 0.0211 %" in str(seen(lost=0))
+    assert "so no label differs" in str(seen(0, 0, 20))
+
+
+def test_a_confidence_that_is_not_certainty_does_not_print_as_one():
+    assert str(replace(seen(), confidence=1 - 1e-12)).startswith("With 99.9999999999 % confidence")
+
+
+@given(lost=st.integers(0, 5), false=st.integers(0, 5))
+def test_the_level_borne_out_is_that_of_the_worst_class(lost, false):
+    labels = Labels(codes(9500, 500), 2)
+    here = labels.full.copy()
+    here[9500 : 9500 + lost] = 0
+    here[:false] = 1
+    promise = promise_of("classes", 0.3, CLASSES)
+    level = level_borne_out(promise, 0.95, here, labels)
+    assert is_kept(promise.at(level * (1 + 1e-9)), here, labels, 0.95)
+    assert not is_kept(promise.at(0.99 * level), here, labels, 0.95)
+
+
+HONEST = seen()
 
 
 def test_a_certificate_that_follows_from_its_counts_is_not_contradicted():
     assert contradiction(HONEST, reads_all=False) is None
-    everything = Certificate(0.001, 0.95, 20, 0.0, 0.0, 784.0, 784)
+    everything = replace(seen(0, 0, 20), delta=1e-6)
     assert contradiction(everything, reads_all=True) is None
-    assert "do not give the upper bound" in contradiction(everything, reads_all=False)
+    assert "does not bear out" in contradiction(everything, reads_all=False)
+
+
+def with_class(**changed):
+    return {"by_class": (HONEST.by_class[0], replace(HONEST.by_class[1], **changed))}
 
 
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({"disagreement": 19 / 600}, "do not give the upper bound"),
-        ({"disagreement": 19 / 600, "upper_bound": upper_bound(19, 600, 0.95)}, "exceeds delta"),
-        ({"delta": 0.001}, "exceeds delta"),
-        ({"n_calibration": 6000}, "do not give the upper bound"),
-        ({"disagreement": 0.0021}, "fractions of rows"),
+        ({"disagreement": 4e-4}, "classes do not add up"),
+        (with_class(lost=2), "classes do not add up"),
+        (with_class(full=499), "classes do not add up"),
+        (with_class(lost=-1), "classes do not add up"),
+        ({"by_stage": (StageRecord(7, 9_999, 3),)}, "stages do not add up"),
+        ({"by_class": ()}, "does not count"),
+        ({"delta": 0.001}, "does not bear out"),
+        ({"delta": {"ok": 0.02, "fraud": 0.005}}, "does not bear out"),
+        ({"n_calibration": 20_000}, "add up"),
+        ({"disagreement": 0.00035}, "fractions of rows"),
         ({"features_per_row": 785.0}, "more than there are"),
         ({"features_per_row": 0.0}, "no features"),
-        ({"upper_bound": 0.0}, "do not give the upper bound"),
         ({"confidence": 1.0}, "impossible"),
         ({"delta": float("nan")}, "impossible"),
-        ({"upper_bound": float("nan")}, "do not give the upper bound"),
         ({"n_calibration": 0}, "impossible"),
+        ({"promise": "accuracy", "worse": 400, "better": 0}, "does not bear out"),
     ],
 )
 def test_a_certificate_that_does_not_follow_from_its_counts_is_contradicted(changed, reason):
     assert reason in contradiction(replace(HONEST, **changed), reads_all=False)
+
+
+def test_a_certificate_of_rows_needs_no_classes():
+    certificate = Certificate("rows", 0.01, 0.95, 600, 1 / 600, 11.6, 784)
+    assert contradiction(certificate, reads_all=False) is None
+    assert "does not bear out" in contradiction(replace(certificate, disagreement=19 / 600), reads_all=False)
+
+
+def message(promise, labels):
+    shortages = promise.shortages(labels, 0.95)
+    return advice(shortages, promise, 0.95, labels, CLASSES.tolist(), 10 * labels.full.size)
+
+
+def test_too_few_rows_of_a_class_are_named_with_what_would_help():
+    said = message(promise_of("classes", 0.01, CLASSES), Labels(codes(2990, 10), 2))
+    for part in (
+        "Too few rows of class 'fraud': the model labels 10 of the 3,000 calibration rows so",
+        "at least 299 are needed",
+        "Pass 897,000 rows or more in all (X has 30,000)",
+        "could have borne out 0.26 at best",
+        "promise='rows' needs fewer rows and is weaker: every row of 'fraud' may then get another label",
+    ):
+        assert part in said
+    assert attainable(10, 0.95) == pytest.approx(0.26, abs=0.005)
+    none = message(promise_of("classes", 0.01, CLASSES), Labels(codes(3000, 0), 2))
+    assert "nothing can be promised of it, which delta={'fraud': 1, …} says" in none
+    assert "1 other class has too few rows" in message(
+        promise_of("classes", 0.001, CLASSES), Labels(codes(900, 100), 2)
+    )
+
+
+@pytest.mark.parametrize("promise", [ByRows(0.01), Accuracy(0.01)])
+def test_too_few_rows_in_all_are_named_with_what_would_help(promise):
+    said = message(promise, Labels(codes(50, 50), 2, codes(50, 50)))
+    assert "100 calibration rows do not suffice" in said
+    assert "raise delta to 0.03 or more" in said

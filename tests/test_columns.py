@@ -79,7 +79,7 @@ def test_no_row_reads_more_than_the_columns_that_were_found_to_do(linear, by_col
     reading, plan = by_columns.read(FRESH), by_columns.plan_
     assert reading.stopped.all()
     assert reading.n_read.max() == plan.most_read == plan.checkpoints[-1] < 40
-    assert by_columns.certificate_.upper_bound <= 0.05
+    assert by_columns.certificate_.delta == 0.05
     assert f"at most {plan.most_read} are read of a row" in plan.describe()
     by_features = attend(linear, X[2000:], delta=0.05, random_state=0)
     assert by_features.plan_.most_read > plan.most_read
@@ -103,7 +103,9 @@ def test_the_promise_holds_over_many_calibrations(classes):
     for seed in range(repeats):
         given = 1500 + rng.permutation(len(EVERY_X) - 1500)[:2000]
         others = np.setdiff1d(np.arange(1500, len(EVERY_X)), given)
-        attentive = attend(model, EVERY_X[given], delta=0.05, confidence=0.9, fewest="columns", random_state=seed)
+        attentive = attend(
+            model, EVERY_X[given], delta=0.05, confidence=0.9, fewest="columns", promise="rows", random_state=seed
+        )
         assert attentive.plan_.most_read < 60
         broken += np.mean(attentive.predict(EVERY_X[others]) != full[others]) > 0.05
     assert broken <= binom.ppf(0.9999, repeats, 0.1)
@@ -131,5 +133,5 @@ def test_parameters_of_the_boundary_are_kept_and_checked(linear):
 
 @pytest.mark.parametrize("rows", [np.ones((2000, 60)), np.zeros((2000, 60))], ids=["ones", "zeros"])
 def test_rows_that_tell_nothing_get_the_full_label(linear, rows):
-    attentive = attend(linear, rows, fewest="columns", random_state=0)
+    attentive = attend(linear, rows, promise="rows", fewest="columns", random_state=0)
     np.testing.assert_array_equal(attentive.predict(rows), linear.predict(rows))

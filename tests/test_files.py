@@ -215,7 +215,11 @@ def test_what_no_learner_could_have_written_is_refused(lie, tmp_path):
     [
         ("delta", 10**400),
         ("delta", float("nan")),
-        ("upper_bound", -0.1),
+        ("disagreement", -0.1),
+        ("promise", "everything"),
+        ("by_class", [[1, 1, 0, 0, 1.0]]),
+        ("by_stage", [[1, 2, 3]]),
+        ("worse", 0.5),
         ("features_per_row", float("inf")),
         ("n_features", 3),
     ],
@@ -401,7 +405,7 @@ def test_a_plan_longer_than_its_features_a_singular_regression_and_a_plan_that_s
     long = np.concatenate([arrays["plan.order"], np.zeros(40, dtype=np.uint32)])
     factor = arrays["regression.factor"].copy()
     factor[0, 0] = 0.0
-    unproved = {"delta": 1e-12, "disagreement": 0.0, "upper_bound": 0.0, "features_per_row": 20.0}
+    unproved = {"delta": 1e-12, "features_per_row": 20.0}
     certificate = {**header["certificate"], **unproved}
     for changed, new_header, message in [
         ({"plan.order": long}, header, "plan is impossible"),

@@ -26,12 +26,16 @@ from saccade.learners.pegasos import Pegasos
 from saccade.models.additive import Additive
 from saccade.models.apart import take_apart
 from saccade.planning.boundaries import Boundary, Conditional, as_boundary
+from saccade.planning.choosing import Sample
 from saccade.planning.families import Priced
 from saccade.planning.orders import CODES
 from saccade.planning.prepare import Terms, prepare, split_rows
 from saccade.planning.prices import Feature, price_list
+from saccade.promises.certificate import strictest
+from saccade.promises.labels import Labels
+from saccade.promises.promise import promise_of
 from saccade.reading.arrays import FLOATS_AND_BYTES
-from saccade.reading.inputs import feature_names, read_checked
+from saccade.reading.inputs import codes_among, feature_names, read_checked
 from saccade.reading.parameters import (
     ARRAY_LIKE,
     NONE,
@@ -43,26 +47,34 @@ from saccade.reading.parameters import (
     real,
     text,
 )
-from saccade.reading.plan import Outcome, Reading
+from saccade.reading.plan import Outcome, Reading, decided
 from saccade.reading.reader import read_plan
 from saccade.reading.sources import Source
 from saccade.reading.tables import as_table, take_rows
 
 __all__ = ["AttentiveClassifier", "attend"]
 
+# Of the rows that do not calibrate, the estimator is fitted on this share, and the others plan.
+FITTING_SHARE = 0.75
+
 
 def attend(
     model: Any,
     X: Any,
+    y: Any = None,
     *,
-    delta: float = 0.01,
+    delta: float | Mapping[Any, float] = 0.01,
     confidence: float = 0.95,
+    promise: str = "classes",
     boundary: str | Boundary = "conditional",
     order: str = "greedy",
     costs: ArrayLike | Mapping[Any, float] | None = None,
     groups: Mapping[Any, Sequence[Any]] | Sequence[Any] | None = None,
     average_features: float | None = None,
     fewest: str = "features",
+    calibration_size: float = 0.3,
+    when_too_few: str = "raise",
+    n_jobs: int | None = None,
     random_state: Any = None,
 ) -> "AttentiveClassifier":
     """Read a fitted linear classifier attentively: the same labels, up to a share delta, from a few features per row.
@@ -90,14 +102,18 @@ def attend(
         FrozenEstimator(model),
         delta=delta,
         confidence=confidence,
+        promise=promise,
         boundary=boundary,
         order=order,
         costs=costs,
         groups=groups,
         average_features=average_features,
         fewest=fewest,
+        calibration_size=calibration_size,
+        when_too_few=when_too_few,
+        n_jobs=n_jobs,
         random_state=random_state,
-    ).fit(X)
+    ).fit(X, y)
 
 
 class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -154,8 +170,9 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     _kinds: ClassVar[Kinds] = {
         "estimator": [having("fit"), NONE],
-        "delta": [real(0, 1)],
+        "delta": [real(0, 1), instance(dict)],
         "confidence": [real(0, 1)],
+        "promise": [text({"classes", "rows", "accuracy"})],
         "boundary": [instance(str), having("law", "limit")],
         "order": [text({"greedy", *CODES})],
         "costs": [ARRAY_LIKE, instance(dict), NONE],
@@ -172,8 +189,9 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self,
         estimator: Any = None,
         *,
-        delta: float = 0.01,
+        delta: float | Mapping[Any, float] = 0.01,
         confidence: float = 0.95,
+        promise: str = "classes",
         boundary: str | Boundary = "conditional",
         order: str = "greedy",
         costs: ArrayLike | Mapping[Any, float] | None = None,
@@ -188,6 +206,7 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.estimator = estimator
         self.delta = delta
         self.confidence = confidence
+        self.promise = promise
         self.boundary = boundary
         self.order = order
         self.costs = costs
@@ -206,18 +225,20 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         random = check_random_state(self.random_state)
         mixed = random.permutation(X.shape[0])
         held_out = round(self.calibration_size * mixed.size)
-        calibration, others = mixed[:held_out], mixed[held_out:]
+        calibration, planning = mixed[:held_out], mixed[held_out:]
         estimator = self.estimator
         if not isinstance(estimator, FrozenEstimator):
-            estimator = self._fitted(X, y, np.sort(others), fit_params)
+            fitting, planning = np.split(planning, [round(FITTING_SHARE * planning.size)])
+            estimator = self._fitted(X, y, np.sort(fitting), fit_params)
         additive = _named(take_apart(estimator), X)
         prices = price_list(self.costs, self.groups, additive.n_columns, additive.columns)
         # A look costs time, which is not to be weighed against what users say that columns cost.
         priced = Priced(additive, prices, looking=self.costs is None and self.groups is None)
-        terms = self._terms()
-        planning, calibration = split_rows(others, calibration, additive.coef.shape[1], terms)
-        seed = int(random.randint(2**31 - 1))
-        prepared = prepare(priced, additive.values(X, planning), additive.values(X, calibration), terms, seed)
+        planning, calibration = split_rows(planning, calibration, additive.coef.shape[1])
+        true = y if self.promise == "accuracy" else None
+        plans_on, calibrates_on = (_sample(additive, X, true, rows) for rows in (planning, calibration))
+        terms, seed = self._terms(additive.classes), int(random.randint(2**31 - 1))
+        prepared = prepare(priced, plans_on, calibrates_on, terms, additive.classes, X.shape[0], seed)
         validate_data(self, X, skip_check_array=True)
         self.estimator_, self.classes_, self.additive_ = estimator, additive.classes, additive
         self.plan_, self.certificate_, self.population_ = prepared.plan, prepared.certificate, prepared.population
@@ -318,7 +339,7 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         shared: Questions | None = self.__dict__.get("_shared_questions")
         if shared is None:
             check_is_fitted(self)
-            delta, columns = self.certificate_.delta, self.additive_.columns
+            delta, columns = strictest(self.certificate_.delta), self.additive_.columns
             shared = Questions(self.plan_, self.population_, self.prices_, self.classes_, columns, delta)
             self._shared_questions = shared
         if costs is None and groups is None:
@@ -342,7 +363,9 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """Return rows that can be cut into parts, and labels that go with them."""
         if as_table(X) is None:
             X = check_array(X, accept_sparse="csr", dtype=FLOATS_AND_BYTES, ensure_all_finite=False, input_name="X")
-        if y is not None and not isinstance(self.estimator, FrozenEstimator):
+        if self.promise == "accuracy" and y is None:
+            raise ValueError('promise="accuracy" needs y, the true label of each row of X. Pass it, or promise less.')
+        if y is not None:
             y = column_or_1d(y, warn=True)
             assert_all_finite(y, input_name="y")
             check_consistent_length(X, y)
@@ -360,9 +383,9 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         part = {name: take_rows(value, rows) for name, value in routed.items()}
         return estimator.fit(take_rows(X, rows), take_rows(y, rows), **part)
 
-    def _terms(self) -> Terms:
+    def _terms(self, classes: NDArray[Any]) -> Terms:
         return Terms(
-            delta=self.delta,
+            promise=promise_of(self.promise, self.delta, classes),
             confidence=self.confidence,
             boundary=Conditional() if self.boundary == "conditional" else as_boundary(self.boundary),
             order=self.order,
@@ -375,6 +398,14 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _sample(additive: Additive, X: Any, y: Any, rows: NDArray[np.intp]) -> Sample:
+    """Return the part values of some rows, and their labels as codes."""
+    values, n = additive.values(X, rows), additive.classes.size
+    full = values @ additive.coef.T + additive.intercept
+    true = None if y is None else codes_among(take_rows(y, rows), additive.classes)
+    return Sample(values, Labels(decided(full), n, true))
 
 
 def _named(additive: Additive, X: Any) -> Additive:

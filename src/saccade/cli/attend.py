@@ -17,10 +17,30 @@ SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 @click.argument("data")
 @click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="The certified model.")
 @click.option(
-    "--delta", type=SHARE, default=0.01, show_default=True, help="The share of rows that may get another label."
+    "--promise",
+    type=click.Choice(("classes", "rows", "accuracy")),
+    default="classes",
+    show_default=True,
+    help="What is promised: of each class, of all rows together, or of the accuracy, which needs --target.",
+)
+@click.option(
+    "--delta",
+    default="0.01",
+    show_default=True,
+    help='The share that may get another label, or JSON by class: {"fraud": 0.05, "ok": 0.001}.',
 )
 @click.option(
     "--confidence", type=SHARE, default=0.95, show_default=True, help="The probability that the promise holds."
+)
+@click.option(
+    "--calibration-size", type=SHARE, default=0.3, show_default=True, help="The share of rows that calibrate."
+)
+@click.option(
+    "--when-too-few",
+    type=click.Choice(("raise", "read")),
+    default="raise",
+    show_default=True,
+    help="Where rows do not suffice for the promise: an error, or a model that reads every feature.",
 )
 @click.option(
     "--fewest",

@@ -1,6 +1,6 @@
 """Certified models in files: the plan, the certificate, what is known of the features, and the linear model behind."""
 
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,12 @@ from saccade.attentive import AttentiveClassifier
 from saccade.exceptions import ModelFileError
 from saccade.files.additive import additive_from, additive_parts
 from saccade.files.archive import Archive
+from saccade.files.certificates import certificate_from, certificate_parts
 from saccade.files.parameters import decode, decode_labels, encode, encode_labels
 from saccade.models.additive import Additive
 from saccade.planning.absence import Population
 from saccade.planning.prices import Prices
 from saccade.planning.regression import Regression
-from saccade.promises.certificate import Certificate
-from saccade.promises.learn_then_test import contradiction
 from saccade.reading.plan import Plan
 
 __all__ = ["attentive_from", "attentive_parts"]
@@ -35,7 +34,7 @@ def attentive_parts(model: AttentiveClassifier) -> tuple[dict[str, Any], dict[st
         "classes": encode_labels(model.classes_),
         "names": None if model.additive_.columns is None else list(model.additive_.columns),
         "named": hasattr(model, "feature_names_in_"),
-        "certificate": asdict(model.certificate_),
+        "certificate": certificate_parts(model.certificate_),
         "spare": sorted(list(features) for features in population.spare),
     }
     arrays |= {f"plan.{name}": value for name, value in model.plan_._asdict().items() if name not in arrays}
@@ -51,8 +50,10 @@ def attentive_from(archive: Archive) -> AttentiveClassifier:
     additive, estimator = additive_from(archive, classes)
     plan = _plan(archive, additive)
     scores, n = plan.coef.shape
+    certificate = certificate_from(archive.field("certificate", dict), classes.tolist(), plan)
     try:
         parameters = {name: decode(name, value) for name, value in archive.field("parameters", dict).items()}
+        parameters.setdefault("promise", certificate.promise)  # older formats have no other
         model = AttentiveClassifier(FrozenEstimator(estimator), **parameters)
         model._check_parameters()
     except ModelFileError:
@@ -60,7 +61,7 @@ def attentive_from(archive: Archive) -> AttentiveClassifier:
     except (TypeError, ValueError, ArithmeticError) as error:
         raise ModelFileError(f"its parameters are not those of AttentiveClassifier: {error}") from error
     model.estimator_, model.classes_, model.additive_, model.plan_ = model.estimator, classes, additive, plan
-    model.certificate_ = _certificate(archive, plan)
+    model.certificate_ = certificate
     model.population_, model.prices_ = _population(archive, n, scores), _prices(archive, n)
     model.n_features_in_ = additive.n_columns
     if additive.columns is not None and archive.field("named", bool):
@@ -136,25 +137,3 @@ def _prices(archive: Archive, n: int) -> Prices:
     if ((purchase < 0) | (purchase >= price.size)).any() or (price <= 0).any():
         raise ModelFileError("its prices are impossible")
     return Prices(purchase.astype(np.intp), price)
-
-
-def _certificate(archive: Archive, plan: Plan) -> Certificate:
-    stated = archive.field("certificate", dict)
-    kinds = {field.name: int if field.type in (int, "int") else float for field in fields(Certificate)}
-    if set(stated) != set(kinds) or not all(
-        isinstance(stated[name], int | kind) and not isinstance(stated[name], bool) for name, kind in kinds.items()
-    ):
-        raise ModelFileError(f"its certificate is {str(stated)[:80]}")
-    try:
-        numbers: dict[str, Any] = {name: kind(stated[name]) for name, kind in kinds.items()}
-    except OverflowError as error:
-        raise ModelFileError(f"its certificate has a number that is too large: {error}") from error
-    certificate = Certificate(**numbers)
-    if certificate.n_features != plan.n_features:
-        raise ModelFileError(
-            f"its certificate is about {certificate.n_features} features, and it has {plan.n_features}"
-        )
-    wrong = contradiction(certificate, reads_all=plan.checkpoints.size == 0)
-    if wrong is not None:
-        raise ModelFileError(f"its certificate contradicts itself: {wrong}")
-    return certificate

@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 
 from saccade.planning.prices import Prices
 from saccade.planning.regression import Regression
+from saccade.promises.labels import Labels
+from saccade.promises.promise import Allowed, Promise
 from saccade.reading.plan import Plan
 
-__all__ = ["Family", "Predictor", "Priced", "Scores", "lead", "plain_sums", "plan_of", "same_for_all"]
+__all__ = ["Families", "Family", "Goal", "Predictor", "Priced", "Scores", "lead", "plain_sums", "plan_of", "whole_plan"]
 
 Reals = NDArray[np.float64]
 
@@ -53,7 +55,28 @@ class Family:
 
     settings: Reals
     plan: Callable[[float], Plan]
+
+
+@dataclass(frozen=True)
+class Families:
+    """Plans for any level of a promise; what does not depend on the level is done once for all."""
+
     regression: Regression  # of the scores on the parts
+    tuned: Callable[[Promise], Family]
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What plans are tuned for: labels of the planning rows, and the calibration that they will have to pass."""
+
+    labels: Labels
+    n_calibration: int
+    confidence: float
+
+    def allowed(self, promise: Promise) -> Allowed:
+        """Return which errors the calibration rows are expected to allow."""
+        shares = np.bincount(self.labels.full, minlength=self.labels.n_classes) / self.labels.full.size
+        return promise.allowed(shares, self.n_calibration, self.confidence)
 
 
 def lead(margin: Reals) -> Reals:
@@ -86,12 +109,16 @@ def plain_sums(coef: Reals, expected: Reals, sizes: list[int]) -> list[Predictor
 
 
 def plan_of(scores: Scores, order: NDArray[np.intp], predictors: list[Predictor], demanded: Reals) -> Plan:
-    """Return the plan that looks at a row by each predictor in turn and demands so much of a margin, or of a lead."""
+    """Return the plan that looks at a row by each predictor in turn.
+
+    ``demanded`` says by how much a row must be clear at each checkpoint: for all classes alike, or, with a row per
+    class, by the class that it would be decided for.
+    """
     last = predictors[-1].size if predictors else 0
     shift = [predictor.shift + (0.0 if predictor.first else scores.intercept) for predictor in predictors]
     weighed = np.array([0, *(predictor.size - predictor.first for predictor in predictors)], dtype=np.int64)
     none = np.zeros((scores.intercept.size, 0))
-    lower, upper = same_for_all(demanded, scores.intercept.size)
+    lower, upper = _thresholds(demanded, scores.intercept.size)
     return Plan(
         order=order[:last].astype(np.uint32),
         checkpoints=np.array([predictor.size for predictor in predictors], dtype=np.int64),
@@ -106,7 +133,14 @@ def plan_of(scores: Scores, order: NDArray[np.intp], predictors: list[Predictor]
     )
 
 
-def same_for_all(demanded: Reals, scores: int) -> tuple[Reals, Reals]:
-    """Return lower and upper thresholds (scores, checkpoints) that demand the same of every class."""
-    upper = np.tile(demanded, (scores, 1))
-    return -upper if scores == 1 else np.full_like(upper, -np.inf), upper
+def _thresholds(demanded: Reals, scores: int) -> tuple[Reals, Reals]:
+    """Return lower and upper thresholds (scores, checkpoints): of one score's two sides, or of the lead of each."""
+    by_class = np.broadcast_to(demanded, (2 if scores == 1 else scores, demanded.shape[-1]))
+    if scores == 1:
+        return -by_class[:1], by_class[1:].copy()
+    return np.full(by_class.shape, -np.inf), by_class.copy()
+
+
+def whole_plan(scores: Scores, order: NDArray[np.intp]) -> Plan:
+    """Return the plan without a checkpoint, which reads every part."""
+    return plan_of(scores, order, [], np.zeros(0))

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.planning.families import Family, Predictor, Priced, plan_of
+from saccade.planning.families import Family, Predictor, Priced, plan_of, whole_plan
 from saccade.planning.prices import Prices
 from saccade.planning.regression import Regression, centred
-from saccade.planning.tuning import try_predictors
+from saccade.planning.trials import predict_scores
 from saccade.reading.plan import Plan
 
 __all__ = ["column_family"]
@@ -35,22 +35,22 @@ STEP = 0.95
 
 def column_family(
     priced: Priced, X: NDArray[np.floating[Any]], full: Reals, regression: Regression, focus: float
-) -> Family:
-    """Return plans by the number of columns that they read, from all of them down to one."""
+) -> tuple[Regression, Family]:
+    """Return the regression on the columns by importance, and plans by their number, from all of them down to one."""
     ranked = regression.reordered(_by_importance(regression, priced.prices))
     features, complete = ranked.order, priced.prices.complete(ranked.order)
     looks = np.unique(complete[np.searchsorted(complete, LOOKS[complete.max(initial=0) >= LOOKS])])
     predictors = [Predictor(int(size), 0, *ranked.weights(size)) for size in looks]
-    undisputed = UNDISPUTED * try_predictors(priced, predictors, features, X, full, focus).sigma
+    undisputed = UNDISPUTED * predict_scores(priced, predictors, features, X, full, focus).sigma
 
     def plan(columns: float) -> Plan:
         if np.isinf(columns):
-            return plan_of(priced.scores, features, [], np.zeros(0))
+            return whole_plan(priced.scores, features)
         size, before = int(columns), int(np.searchsorted(looks, columns))
         last = Predictor(size, 0, *ranked.weights(size))
         return plan_of(priced.scores, features, [*predictors[:before], last], np.append(undisputed[:before], 0.0))
 
-    return Family(np.concatenate([[np.inf], _thinned(complete)]), plan, ranked)
+    return ranked, Family(np.concatenate([[np.inf], _thinned(complete)]), plan)
 
 
 def _by_importance(regression: Regression, prices: Prices) -> NDArray[np.intp]:

@@ -1,4 +1,4 @@
-"""From scores and the part values of some rows to a family of plans, from the safest to the boldest."""
+"""From scores and the part values of some rows to families of plans, from the safest to the boldest."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,16 +8,18 @@ from numpy.typing import NDArray
 
 from saccade.kernels.state import REST_SQUARED_WEIGHTS, TOTAL_VARIANCE
 from saccade.planning.boundaries import Boundary, Conditional
-from saccade.planning.families import Family, Predictor, Priced, lead, plain_sums, plan_of
+from saccade.planning.families import Families, Family, Goal, Predictor, Priced, lead, plain_sums, plan_of, whole_plan
 from saccade.planning.fewest_columns import column_family
 from saccade.planning.orders import reading_order
 from saccade.planning.prices import Prices
 from saccade.planning.regression import Regression, emphasis, regress
 from saccade.planning.stst import Moments, checkpoints, plan_prediction
-from saccade.planning.tuning import Z_GRID, try_predictors, tune
+from saccade.planning.trials import predict_scores, try_predictors
+from saccade.planning.tuning import tune
+from saccade.promises.promise import Promise
 from saccade.reading.plan import Plan
 
-__all__ = ["plan_columns", "plan_family"]
+__all__ = ["plan_columns", "plan_families"]
 
 Reals = NDArray[np.float64]
 Values = NDArray[np.floating[Any]]  # (rows, parts)
@@ -27,23 +29,27 @@ SIZES = np.array([1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 20, 24, 32, 40, 48, 64, 9
 MOST_REGRESSED = int(SIZES[-1])
 # The share of the planning rows that the regression sees; thresholds are tuned on the others.
 REGRESSED_SHARE = 0.7
+# Settings: multiples of the thresholds that were tuned for, and of those that the paper's boundaries demand.
+FACTORS = np.geomspace(5.0, 0.2, 110)
+PAPER_FACTORS = np.geomspace(8.0, 0.25, 120)
 
 
-def plan_family(priced: Priced, X: Values, boundary: Boundary, order: str, allowed: float, seed: int) -> Family:
-    """Plan on rows; ``allowed`` is the share of disagreement that the plans are tuned for."""
+def plan_families(priced: Priced, X: Values, boundary: Boundary, order: str, goal: Goal, seed: int) -> Families:
+    """Plan on rows."""
     full = X @ priced.scores.coef.T + priced.scores.intercept
     if priced.scores.coef.shape[0] > 1 and order.startswith("sampled"):
         raise ValueError(f"order={order!r} draws by one score's weights, and the model has several. Choose another.")
     if isinstance(boundary, Conditional):
-        return _conditional_family(priced, X, full, boundary, order, allowed, seed)
+        return _conditional_families(priced, X, full, boundary, order, goal, seed)
     law = boundary.law(0.0)
     regression = _regression(priced, X, full, Conditional(), "greedy", seed)
     # z = 1 is the paper's own threshold; a boundary without a level has a single plan.
-    settings = Z_GRID if law is not None else np.ones(1)
+    settings = PAPER_FACTORS if law is not None else np.ones(1)
     features = _with_the_rest(regression.order, priced, "sorted", seed) if order == "greedy" else None
     if priced.scores.coef.shape[0] > 1:
         order_of_all = _with_the_rest(np.arange(0), priced, order, seed) if features is None else features
-        return Family(settings, _plans_of_sums(priced, X, boundary, order_of_all), regression)
+        several = Family(settings, _plans_of_sums(priced, X, boundary, order_of_all))
+        return Families(regression, lambda promise: several)
     moments, (score,), (intercept,) = _moments_by_side(X, full[:, 0]), priced.scores.coef, priced.scores.intercept
     name = "natural" if order == "greedy" else order
 
@@ -51,15 +57,16 @@ def plan_family(priced: Priced, X: Values, boundary: Boundary, order: str, allow
         factors = np.full(2, z)
         return plan_prediction(score, intercept, boundary, name, moments, factors, seed, features=features)
 
-    return Family(settings, plan, regression)
+    return Families(regression, lambda promise: Family(settings, plan))
 
 
-def plan_columns(priced: Priced, X: Values, boundary: Conditional, seed: int) -> Family:
-    """Plan on rows for the fewest columns."""
+def plan_columns(priced: Priced, X: Values, boundary: Conditional, seed: int) -> Families:
+    """Plan on rows for the fewest columns; nothing but their number depends on the promise."""
     boundary.check()
     full = X @ priced.scores.coef.T + priced.scores.intercept
     regression = _regression(priced, X, full, boundary, "greedy", seed)
-    return column_family(priced, X, full, regression, boundary.focus)
+    ranked, family = column_family(priced, X, full, regression, boundary.focus)
+    return Families(ranked, lambda promise: family)
 
 
 def _moments_by_side(X: Values, margin: Reals) -> Moments:
@@ -84,38 +91,39 @@ def _regression(priced: Priced, X: Values, full: Reals, boundary: Conditional, o
     return regress(X, priced.scores.coef, weight, size, ridge=boundary.ridge, prices=priced.prices, order=given)
 
 
-def _conditional_family(
-    priced: Priced,
-    X: Values,
-    full: Reals,
-    boundary: Conditional,
-    order: str,
-    allowed: float,
-    seed: int,
-) -> Family:
+def _conditional_families(
+    priced: Priced, X: Values, full: Reals, boundary: Conditional, order: str, goal: Goal, seed: int
+) -> Families:
     """Regress on most of the rows and tune on the others: features that were selected leave too small residuals."""
     boundary.check()
     known = round(REGRESSED_SHARE * X.shape[0])
     regression = _regression(priced, X[:known], full[:known], boundary, order, seed)
     features = regression.order
-    sizes = _looks(priced.prices, features)
-    predictors = [Predictor(size, 0, *regression.weights(size)) for size in sizes]
+    predictors = [Predictor(size, 0, *regression.weights(size)) for size in _looks(priced.prices, features)]
     if priced.scores.coef.shape[1] > features.size > 0:
         features = _with_the_rest(features, priced, "sorted" if order == "greedy" else order, seed)
         predictors += _beyond(priced, X[:known], features, regression.order.size)
+    whole = whole_plan(priced.scores, features)
     if not predictors:  # no feature explains anything
-        return Family(np.array([np.inf]), lambda z: plan_of(priced.scores, features, [], np.zeros(0)), regression)
-    trial = try_predictors(priced, predictors, features, X[known:], full[known:], boundary.focus)
-    choice = tune(trial, allowed)
-    chosen = [predictors[k] for k in choice.checkpoints]
-    demanded = trial.demanded(choice.exponent)[choice.checkpoints]
+        return Families(regression, lambda promise: Family(np.array([np.inf]), lambda factor: whole))
+    predicted = predict_scores(priced, predictors, features, X[known:], full[known:], boundary.focus)
+    trial = try_predictors(priced, predictors, features, predicted, goal.labels.part(slice(known, None)))
 
-    def plan(z: float) -> Plan:
-        if np.isinf(z):
-            return plan_of(priced.scores, features, [], np.zeros(0))
-        return plan_of(priced.scores, features, chosen, choice.thresholds(z, demanded))
+    def family(promise: Promise) -> Family:
+        choice = tune(trial, promise, goal.allowed(promise))
+        chosen = [predictors[k] for k in choice.checkpoints]
+        demanded = trial.demanded(choice.exponent)[choice.checkpoints]
 
-    return Family(np.concatenate([[np.inf], Z_GRID]), plan, regression)
+        def plan(factor: float) -> Plan:
+            return (
+                whole
+                if np.isinf(factor)
+                else plan_of(priced.scores, features, chosen, choice.thresholds(factor, demanded))
+            )
+
+        return Family(np.concatenate([[np.inf], FACTORS]), plan)
+
+    return Families(regression, family)
 
 
 def _looks(prices: Prices, features: NDArray[np.intp]) -> list[int]:

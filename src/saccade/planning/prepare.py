@@ -8,30 +8,32 @@ from numpy.typing import NDArray
 
 from saccade.planning.absence import Population
 from saccade.planning.boundaries import Boundary, Conditional
-from saccade.planning.choosing import affordable, boldest, unstopped
-from saccade.planning.families import Family, Priced
-from saccade.planning.planners import plan_columns, plan_family
+from saccade.planning.choosing import Sample, affordable, boldest
+from saccade.planning.families import Families, Goal, Priced
+from saccade.planning.planners import plan_columns, plan_families
 from saccade.planning.spare import spare_features
 from saccade.promises.certificate import Certificate
-from saccade.promises.learn_then_test import allowed_share, rows_needed
-from saccade.reading.plan import Plan
+from saccade.promises.promise import Promise
+from saccade.promises.shortage import advice
+from saccade.promises.witness import certificate_of, level_borne_out
+from saccade.reading.plan import Plan, decided
 
 __all__ = ["Prepared", "Terms", "prepare", "split_rows"]
 
-Values = NDArray[Any]  # (rows, parts)
-
-# More rows than these would hardly change a plan or a certificate.
+# More rows than these would hardly change a plan. A rare class needs many rows to calibrate on, so these are limited by
+# the memory that they take.
 MOST_PLANNING_ROWS = 20_000
 MOST_PLANNING_VALUES = 100_000_000
-MOST_CALIBRATION_ROWS = 50_000
+MOST_CALIBRATION_ROWS = 400_000
 MOST_CALIBRATION_VALUES = 120_000_000
+FEWEST_CALIBRATION_ROWS = 2_000
 
 
 @dataclass(frozen=True)
 class Terms:
     """What is asked of a plan."""
 
-    delta: float
+    promise: Promise
     confidence: float
     boundary: Boundary
     order: str
@@ -50,10 +52,10 @@ class Prepared:
 
 
 def split_rows(
-    planning: NDArray[np.intp], calibration: NDArray[np.intp], n_parts: int, terms: Terms
+    planning: NDArray[np.intp], calibration: NDArray[np.intp], n_parts: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return as many of the planning and of the calibration rows as are worth their time and memory."""
-    enough = max(MOST_CALIBRATION_VALUES // n_parts, 4 * rows_needed(terms.delta, terms.confidence))
+    enough = max(MOST_CALIBRATION_VALUES // n_parts, FEWEST_CALIBRATION_ROWS)
     calibration = calibration[: min(MOST_CALIBRATION_ROWS, enough)]
     planning = planning[: min(MOST_PLANNING_ROWS, MOST_PLANNING_VALUES // n_parts)]
     if planning.size == 0 or calibration.size == 0:
@@ -62,53 +64,69 @@ def split_rows(
     return planning, calibration
 
 
-def prepare(priced: Priced, planning: Values, calibration: Values, terms: Terms, seed: int) -> Prepared:
-    """Plan on some rows and certify on others; no label is needed.
+def prepare(
+    priced: Priced, planning: Sample, calibration: Sample, terms: Terms, classes: NDArray[Any], n_given: int, seed: int
+) -> Prepared:
+    """Plan on some rows and certify on others.
 
     The calibration rows must be others than those that plan and than those that the model was fitted on: on rows that
     were seen before, margins are clearer than they will be.
     """
-    allowed = allowed_share(calibration.shape[0], terms.delta, terms.confidence)
-    family = _family(priced, planning, terms, allowed, seed)
-    plan, certificate = _chosen(family, planning, calibration, terms)
-    population = Population(
-        regression=family.regression,
-        mean=planning.mean(axis=0, dtype=np.float64),
-        variance=planning.var(axis=0, dtype=np.float64),
-        low=np.minimum(planning.min(axis=0), calibration.min(axis=0)).astype(np.float64),
-        high=np.maximum(planning.max(axis=0), calibration.max(axis=0)).astype(np.float64),
+    goal = Goal(planning.labels, calibration.labels.full.size, terms.confidence)
+    families = _families(priced, planning, terms, goal, seed)
+    plan, promise = _chosen(families, planning, calibration, terms, classes, n_given)
+    outcome = calibration.read(plan)
+    certificate = certificate_of(
+        promise,
+        terms.confidence,
+        decided(outcome.margin),
+        outcome.n_read,
+        calibration.labels,
+        classes,
+        plan.n_features,
     )
-    spare = spare_features(plan, certificate, population, priced.prices, calibration)
+    population = Population(
+        regression=families.regression,
+        mean=planning.values.mean(axis=0, dtype=np.float64),
+        variance=planning.values.var(axis=0, dtype=np.float64),
+        low=np.minimum(planning.values.min(axis=0), calibration.values.min(axis=0)).astype(np.float64),
+        high=np.maximum(planning.values.max(axis=0), calibration.values.max(axis=0)).astype(np.float64),
+    )
+    spare = spare_features(plan, promise, certificate, population, priced.prices, calibration)
     return Prepared(plan, certificate, replace(population, spare=spare))
 
 
-def _family(priced: Priced, planning: Values, terms: Terms, allowed: float, seed: int) -> Family:
+def _families(priced: Priced, planning: Sample, terms: Terms, goal: Goal, seed: int) -> Families:
     if terms.fewest == "features":
-        return plan_family(priced, planning, terms.boundary, terms.order, allowed, seed)
+        return plan_families(priced, planning.values, terms.boundary, terms.order, goal, seed)
     if not isinstance(terms.boundary, Conditional) or terms.order != "greedy":
         raise ValueError(
             f"fewest='columns' chooses its own order by what features tell of the margin: it does not go with "
             f"boundary={terms.boundary!r}, order={terms.order!r}. Leave these two as they are by default."
         )
-    return plan_columns(priced, planning, terms.boundary, seed)
+    return plan_columns(priced, planning.values, terms.boundary, seed)
 
 
-def _chosen(family: Family, planning: Values, calibration: Values, terms: Terms) -> tuple[Plan, Certificate]:
-    """Return the plan that keeps the level, or the average, at the least cost."""
+def _chosen(
+    families: Families, planning: Sample, calibration: Sample, terms: Terms, classes: NDArray[Any], n_given: int
+) -> tuple[Plan, Promise]:
+    """Return the plan that keeps the promise, or the average, at the least cost; and the promise that it keeps."""
+    promise, confidence, labels = terms.promise, terms.confidence, calibration.labels
     if terms.average_features is not None:
-        return affordable(family, planning, calibration, terms.average_features, terms.confidence)
-    size, level = calibration.shape[0], (terms.delta, terms.confidence)
-    certified = boldest(family, calibration, *level)
-    if certified is None and terms.when_too_few == "raise":
-        enough = size >= rows_needed(*level)
-        reason = (
-            f"even the safest plan of {terms.boundary!r} gives other labels too often"
-            if enough
-            else f"at least {rows_needed(*level)} are needed, and more where labels disagree"
-        )
-        raise ValueError(
-            f"{size} calibration rows do not suffice to promise delta={terms.delta} with "
-            f"confidence={terms.confidence}: {reason}. {'Choose another boundary' if enough else 'Pass more rows'}, "
-            "raise delta or calibration_size, or set when_too_few='read' for a plan that reads every feature."
-        )
-    return unstopped(family, size, *level) if certified is None else certified
+        afforded = affordable(families, planning, promise, terms.average_features)
+        here = decided(calibration.read(afforded).margin)
+        return afforded, promise.at(level_borne_out(promise, confidence, here, labels))
+    shortages = promise.shortages(labels, confidence)
+    family = families.tuned(promise)
+    plan = None if shortages else boldest(family, calibration, promise, confidence)
+    if plan is not None:
+        return plan, promise
+    if terms.when_too_few == "read":
+        return family.plan(family.settings[0]).without_stops(), promise
+    if shortages:
+        raise ValueError(advice(shortages, promise, confidence, labels, classes.tolist(), n_given))
+    raise ValueError(
+        f"Even the safest plan of {terms.boundary!r} gives other labels too often to promise "
+        f"promise={promise.name!r}, delta={promise.delta} with confidence={confidence}. Choose another boundary, raise "
+        "delta, or set when_too_few='read' for a plan that reads every feature."
+    )

@@ -4,6 +4,9 @@ Most models never meet a row that lacks a feature, so nothing is tested when the
 instead: of every calibration row the full model's scores, and the values of the features that count where another is
 missing. These are the features that checkpoints weigh, those of the regression, which replace what is missing, and the
 missing features themselves.
+
+All of these tests together keep the confidence (Bonferroni). That the plan was chosen on the same rows needs no more as
+long as bolder plans only add errors, because a plan that passes then implies the last one that should have.
 """
 
 from collections.abc import Iterable, Iterator, Set
@@ -14,9 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.planning.absence import Population, plan_without
+from saccade.planning.choosing import Sample
 from saccade.planning.prices import Prices
-from saccade.promises.certificate import Certificate
-from saccade.promises.learn_then_test import upper_bound
+from saccade.promises.certificate import Certificate, strictest
+from saccade.promises.labels import Labels
+from saccade.promises.promise import Promise, is_kept
 from saccade.reading.arrays import ArraySource
 from saccade.reading.plan import Plan, decided
 from saccade.reading.reader import read_plan
@@ -36,25 +41,32 @@ MOST_BYTES_KEPT = 64_000_000
 
 
 def spare_features(
-    plan: Plan, certificate: Certificate, population: Population, prices: Prices, rows: Rows
+    plan: Plan,
+    promise: Promise,
+    certificate: Certificate,
+    population: Population,
+    prices: Prices,
+    calibration: Sample,
 ) -> Set[Features]:
     """Return the features, and the groups of them, without which these rows still bear the certificate out.
 
     Each is tested when it is first asked for.
     """
+    rows = calibration.values
     most = min(MOST_SPARED, int(MOST_VALUES_SPARED / (rows.shape[0] * certificate.features_per_row)))
     alone = [(int(feature),) for feature in dict.fromkeys(plan.order[:most].tolist())]
     groups = [tuple(prices.members(int(group)).tolist()) for group in prices.groups]
     candidates = tuple(dict.fromkeys([*alone, *groups]))
     if not candidates:
         return frozenset()
-    full = read_plan(plan.without_stops(), ArraySource(rows)).margin
+    confidence = 1 - (1 - certificate.confidence) / len(candidates)
+    full, labels = calibration.read(plan.without_stops()).margin, calibration.labels
     kept = _features_kept(plan, population, candidates)
     if rows.shape[0] * kept.size * rows.itemsize + full.nbytes <= MOST_BYTES_KEPT:
         values = np.take(rows, kept, axis=1)
-        return _SpareFeatures(_Rehearsal(plan, certificate, population, kept, values, full), candidates)
+        return _SpareFeatures(_Rehearsal(plan, promise, confidence, population, kept, values, full, labels), candidates)
     everything = np.arange(plan.n_features)
-    rehearsal = _Rehearsal(plan, certificate, population, everything, rows, full)
+    rehearsal = _Rehearsal(plan, promise, confidence, population, everything, rows, full, labels)
     return frozenset(features for features in candidates if rehearsal.passes(features))
 
 
@@ -73,17 +85,19 @@ class _Rehearsal:
     """What is kept of the calibration rows to read them once more as if they lacked some features."""
 
     plan: Plan
-    certificate: Certificate
+    promise: Promise
+    confidence: float
     population: Population
     kept: NDArray[np.intp]  # features, ascending
     values: Rows  # (rows, kept)
     full: Reals  # (rows, scores) the full scores, to the bit as a reader sums them
+    labels: Labels
 
     def passes(self, absent: Features) -> bool:
-        """Whether the certificate holds for these rows without these features."""
-        plan, size = self.plan, self.values.shape[0]
+        """Whether the promise is kept for these rows without these features."""
+        plan = self.plan
         missing = np.isin(np.arange(plan.n_features), absent)
-        without = plan_without(plan, self.population, missing, self.certificate.delta)
+        without = plan_without(plan, self.population, missing, strictest(self.promise.delta))
         # Read to the end, a row has its full score and what the absence changes in it. So rows keep their label to the
         # bit where it changes nothing; a sum over other features would round otherwise.
         changes = without._replace(
@@ -93,8 +107,7 @@ class _Rehearsal:
         )
         margin, _, stopped, _ = read_plan(changes, ArraySource(self.values))
         margin[~stopped] += self.full[~stopped]
-        errors = int(np.sum(decided(margin) != decided(self.full)))
-        return upper_bound(errors, size, self.certificate.confidence) <= self.certificate.delta
+        return is_kept(self.promise, decided(margin), self.labels, self.confidence)
 
 
 class _SpareFeatures(Set[Features]):

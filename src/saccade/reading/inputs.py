@@ -20,6 +20,7 @@ __all__ = [
     "Rows",
     "check_rows",
     "check_weights",
+    "codes_among",
     "encode_labels",
     "feature_names",
     "raise_not_finite",
@@ -124,6 +125,20 @@ def encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.integer]]:
         return (present + low).astype(y.dtype), (np.cumsum(occurs) - 1)[shifted]
     check_classification_targets(y)
     return np.unique(y, return_inverse=True)
+
+
+def codes_among(y: Any, classes: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the index of each label among the sorted classes, or raise with those that are not among them."""
+    labels = np.asarray(y)
+    try:
+        codes = np.minimum(np.searchsorted(classes, labels), classes.size - 1)
+        unknown = classes[codes] != labels
+    except TypeError:  # texts and numbers cannot be compared
+        codes, unknown = np.zeros(labels.shape, dtype=np.intp), np.ones(labels.shape, dtype=bool)
+    if unknown.any():
+        named = np.unique(labels[unknown].astype(str))[:5].tolist()
+        raise ValueError(f"y has labels that the model does not know, such as {named}. It knows {classes.tolist()}.")
+    return codes
 
 
 def raise_not_finite(estimator: BaseEstimator, source: Source, row: int) -> NoReturn:

@@ -1,0 +1,89 @@
+"""What candidate checkpoints would decide on rows that the regression did not see, and what it costs to reach them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.planning.families import Predictor, Priced, lead
+from saccade.planning.regression import emphasis
+from saccade.promises.labels import Labels
+from saccade.reading.plan import decided
+
+__all__ = ["Predicted", "Trial", "predict_scores", "try_predictors"]
+
+Reals = NDArray[np.float64]
+
+# What it costs to look at a row, and to weigh one value, where reading a feature costs 1: roughly as measured, in time.
+LOOKING, WEIGHING = 0.8, 0.05
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What each of several predictors says of some rows, one column each."""
+
+    lead: Reals  # (rows, checkpoints) predicted distance from the decision
+    label: NDArray[np.intp]  # (rows, checkpoints)
+    sigma: Reals  # (checkpoints,) σ_k, root mean square of the residuals, rows near the decision weighted most
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What every candidate checkpoint would decide on some rows, and what it costs to reach it."""
+
+    predicted: Predicted
+    labels: Labels
+    sizes: NDArray[np.int64]  # features read
+    spent: Reals  # what these features cost
+    checking: Reals  # what looking costs
+    everything: float  # what reading every feature costs
+    continues: NDArray[np.bool_]  # whether a checkpoint goes on from the sums of the one before
+
+    def demanded(self, exponent: float) -> Reals:
+        """Return the thresholds for z = 1."""
+        product: Reals = self.predicted.sigma * (self.sizes / 16.0) ** exponent
+        return product
+
+
+def predict_scores(
+    priced: Priced,
+    predictors: list[Predictor],
+    features: NDArray[np.intp],
+    X: NDArray[np.floating[Any]],
+    full: Reals,
+    focus: float,
+) -> Predicted:
+    """Predict the scores of rows at every checkpoint, and measure the residuals of what a checkpoint decides by."""
+    rows, count = np.arange(X.shape[0]), len(predictors)
+    leads, residual = np.empty((rows.size, count)), np.empty((rows.size, count))
+    label = np.empty((rows.size, count), dtype=np.intp)
+    predicted = np.zeros_like(full)
+    for k, predictor in enumerate(predictors):
+        before = predicted if predictor.first else priced.scores.intercept
+        predicted = before + X[:, features[predictor.first : predictor.size]] @ predictor.weights.T + predictor.shift
+        leads[:, k], label[:, k] = lead(predicted), decided(predicted)
+        if full.shape[1] == 1:
+            residual[:, k] = predicted[:, 0] - full[:, 0]
+        else:
+            best, second = np.argsort(predicted, axis=1)[:, [-1, -2]].T
+            residual[:, k] = leads[:, k] - (full[rows, best] - full[rows, second])
+    sigma = np.sqrt(np.maximum(emphasis(lead(full), focus) @ residual**2, 1e-300))
+    return Predicted(leads, label, sigma)
+
+
+def try_predictors(
+    priced: Priced, predictors: list[Predictor], features: NDArray[np.intp], predicted: Predicted, labels: Labels
+) -> Trial:
+    """Return what the predictors would decide, and what it costs to come to each."""
+    sizes = np.array([predictor.size for predictor in predictors], dtype=np.int64)
+    weighed = np.array([predictor.size - predictor.first for predictor in predictors])
+    return Trial(
+        predicted=predicted,
+        labels=labels,
+        sizes=sizes,
+        spent=priced.prices.spent(features)[sizes - 1],
+        checking=priced.looking * (LOOKING + WEIGHING * weighed * priced.scores.intercept.size),
+        everything=float(priced.prices.price.sum()),
+        continues=np.array([predictor.first > 0 for predictor in predictors]),
+    )
