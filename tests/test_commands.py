@@ -629,16 +629,17 @@ def test_a_nested_column_is_refused_by_name(folder, capsys):
     assert "column 'f0' holds list" in capsys.readouterr().err
 
 
-def test_a_learner_reads_of_parquet_the_columns_that_it_needs(folder, capsys):
-    weights = np.where(np.arange(12) < 3, 3.0, 0.01)
-    X = EVERY[:5000]
-    y = (X @ weights + np.random.default_rng(0).normal(size=5000) > 0).astype(int)
-    model = Pegasos(max_iter=3, random_state=0).fit(FRAME[:5000], y)
-    clear = FRAME[5000:][model.read(FRAME[5000:]).n_read < 12]
-    assert len(clear) > 10
+def test_a_learner_predicts_and_is_measured_in_full(folder, capsys):
+    model = Pegasos(boundary=saccade.CurvedSTST(0.4), max_iter=3, random_state=0).fit(FRAME[:5000], labels[:5000])
+    rows, y = FRAME[5000:], labels[5000:]
     saccade.save(model, "m.saccade")
-    clear.to_parquet("clear.parquet")
-    assert run(["predict", "m.saccade", "clear.parquet"]) == 0
-    told = capsys.readouterr().err.split(";")[1]
-    read, size = (int(part.replace(",", "")) for part in told.split(" bytes")[0].split(" of "))
-    assert 0 < read < size * 11 / 12
+    rows.assign(kind=y).to_parquet("new.parquet")
+    assert model.read(rows).stopped.any()
+    printed = saccade_prints(capsys, "predict", "m.saccade", "new.parquet", "--target", "kind").splitlines()[1:]
+    label, _, n_read = zip(*(line.split(",") for line in printed), strict=True)
+    np.testing.assert_array_equal(np.array(label, dtype=int), model.predict(rows))
+    assert set(n_read) == {"12"}
+    said = json.loads(saccade_prints(capsys, "evaluate", "m.saccade", "new.parquet", "--target", "kind", "--json"))
+    assert said["accuracy"] == np.mean(model.predict(rows) == y)
+    assert said["disagreement with the full read"] == 0
+    assert said["features per row"] == 12

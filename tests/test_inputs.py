@@ -78,9 +78,9 @@ def test_a_value_that_is_not_read_may_be_anything():
     last = model._plans[0].order[-1]
     bad = X[row : row + 1].copy()
     bad[0, last] = np.nan
-    assert model.predict(bad)[0] == reading.label[row]
+    assert model.read(bad).label[0] == reading.label[row]
     with pytest.raises(ValueError, match="NaN"):
-        model.full_margin(bad)
+        model.predict(bad)
 
 
 def test_finite_values_whose_margin_overflows_are_said_to():

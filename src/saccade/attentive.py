@@ -246,6 +246,10 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         return Reading.of(self.classes_, self._run_in_full(source) if full else self._run_plan(source))
 
+    def predict_source(self, source: Source) -> Reading:
+        """Read the rows of any storage as ``predict`` does: by the plan."""
+        return self.read_source(source)
+
     def _source(self, X: Any) -> Source:
         return self.additive_.source(X)
 

@@ -162,28 +162,33 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the label of each row, reading no further than the boundary demands."""
-        return self.read(X).label
+        """Return the label of each row, from all of its features; ``read`` stops early."""
+        return read_checked(self, X, column_source, self._run_in_full).label
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the margin at which the reading of each row ended, by which ``predict`` decides.
-
-        Use ``full_margin`` for margins that were read to the end.
-        """
-        return self.read(X).margin
-
-    def full_margin(self, X: Any) -> NDArray[np.float64]:
         """Return the margins from all features: ``X @ coef_.T + intercept_``, one column per class beyond two."""
         return read_checked(self, X, column_source, self._run_in_full).margin
 
+    def full_margin(self, X: Any) -> NDArray[np.float64]:
+        """Return what ``decision_function`` does."""
+        return self.decision_function(X)
+
     def read(self, X: Any) -> Reading:
-        """Return label, margin, number of features read and whether the reading stopped early, for each row."""
+        """Read each row no further than the boundary demands: label, margin, features read, whether it stopped early.
+
+        Nothing is certified: other labels than those of ``predict`` are as frequent as the boundary lets them be. Use
+        ``saccade.attend`` where that share is to be known.
+        """
         return read_checked(self, X, column_source, self._run_plans)
 
     def read_source(self, source: Source, *, full: bool = False) -> Reading:
         """Read the rows of any storage, in full or not; a row whose values are not finite has such a margin."""
         check_is_fitted(self)
         return Reading.of(self.classes_, self._run_in_full(source) if full else self._run_plans(source))
+
+    def predict_source(self, source: Source) -> Reading:
+        """Read the rows of any storage as ``predict`` does: in full."""
+        return self.read_source(source, full=True)
 
     @property
     def _plans(self) -> list[Plan]:
