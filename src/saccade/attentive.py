@@ -22,6 +22,7 @@ from sklearn.utils.validation import (
 
 from saccade.asking.inquiry import Inquiry, Questions, resume
 from saccade.asking.lazily import Fetch, LazyReading, read_lazily, read_lazily_async
+from saccade.learners.held_out import refuse_training_rows
 from saccade.learners.pegasos import Pegasos
 from saccade.models.additive import Additive
 from saccade.models.apart import take_apart
@@ -216,6 +217,8 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         priced = Priced(additive, prices, looking=self.costs is None and self.groups is None)
         terms = self._terms()
         planning, calibration = split_rows(others, calibration, additive.coef.shape[1], terms)
+        if isinstance(estimator, FrozenEstimator):
+            refuse_training_rows(estimator, X, np.concatenate([planning, calibration]))
         seed = int(random.randint(2**31 - 1))
         prepared = prepare(priced, additive.values(X, planning), additive.values(X, calibration), terms, seed)
         validate_data(self, X, skip_check_array=True)

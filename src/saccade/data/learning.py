@@ -192,7 +192,10 @@ def _passes(
                 if model.shuffle:
                     rows = np.random.default_rng([run.seed, turn, number]).permutation(rows)
                 if rows.size and batch.y is not None:
+                    sketch = getattr(model, "_sketch", None)
                     model.partial_fit(batch.X[rows], labels.of(batch.y)[rows], classes=classes)
+                    if turn > 0:  # the rows of the first pass again
+                        model._sketch = sketch
                 number += 1
                 progress.advance(rows.size, turn * data.length + batch.end)
                 keep(model, Place(turn, number, batch.end))

@@ -20,6 +20,7 @@ from saccade.kernels.reordering import shuffle
 from saccade.kernels.state import STEP
 from saccade.learners.online import OnlineLearner, UpdateRule, new_learner
 from saccade.learners.record import TrainingRecord
+from saccade.learners.sketch import RowSketch
 from saccade.planning.boundaries import Budget, as_boundary
 from saccade.planning.orders import CODES
 from saccade.reading.inputs import Rows, check_rows, check_weights, encode_labels, raise_not_finite, read_checked
@@ -128,7 +129,7 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
             if self.shuffle:
                 shuffle(rows, seed, first + turn)
             self._pass(learners, X, codes, rows, weight)
-        self._take(learners, classes)
+        self._take(learners, classes, self._sketched(X, weight, going_on))
         self.n_iter_, self._alarmed = self.max_iter, False
         self._warn_if_level_not_held()
         return self
@@ -156,7 +157,7 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         weight = self._weights(X, y, known, codes, sample_weight, in_part=True)
         learners = self._new_learners(X, known) if first else self._continued_learners(X)
         self._pass(learners, X, codes, np.arange(X.shape[0], dtype=np.uint32), weight)
-        self._take(learners, known)
+        self._take(learners, known, self._sketched(X, weight, not first))
         self.n_iter_, self._alarmed = 1, getattr(self, "_alarmed", False)
         self._warn_if_level_not_held()
         return self
@@ -334,10 +335,15 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
             if row >= 0:
                 raise_not_finite(self, column_source(X), row)
 
-    def _take(self, learners: list[OnlineLearner], classes: NDArray[Any]) -> None:
+    def _sketched(self, X: Rows, weight: NDArray[np.float64], going_on: bool) -> RowSketch:
+        """Return the sketch of all rows so far; rows of weight 0 are none."""
+        before = getattr(self, "_sketch", RowSketch()) if going_on else RowSketch()
+        return before.add(X if weight.all() else X[weight > 0])
+
+    def _take(self, learners: list[OnlineLearner], classes: NDArray[Any], sketch: RowSketch) -> None:
         """Make what was learned visible, all at once, so that a failure before this leaves the model as it was."""
         weights, intercepts = zip(*(learner.weights() for learner in learners), strict=True)
-        self._learners = learners
+        self._learners, self._sketch = learners, sketch
         self.classes_ = classes
         self.coef_, self.intercept_ = np.array(weights), np.array(intercepts)
         self.t_ = int(learners[0].counters[STEP])
