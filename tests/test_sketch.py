@@ -85,7 +85,9 @@ def test_a_stream_gives_the_same_sketch_however_it_is_split(cuts, size):
     assert np.isin(whole.hashes, hash_rows(rows)).all()
 
 
-@pytest.mark.parametrize(("rows", "kept"), [(100, 100), (FEWEST, FEWEST), (6000, FEWEST), (24_000, 2000), (200_000, MOST)])
+@pytest.mark.parametrize(
+    ("rows", "kept"), [(100, 100), (FEWEST, FEWEST), (6000, FEWEST), (24_000, 2000), (200_000, MOST)]
+)
 def test_a_sketch_is_bounded(rows, kept):
     sketch = RowSketch().add(np.random.default_rng(0).random((rows, 1)))
     assert abs(sketch.hashes.size - kept) <= (0 if kept == rows else 0.2 * kept)
@@ -199,7 +201,9 @@ def test_false_alarms_are_as_rare_as_they_are_said_to_be():
 
 def test_rows_behind_a_scaler_are_recognised():
     model = make_pipeline(StandardScaler(), Pegasos(random_state=0)).fit(X[TRAIN], y[TRAIN])
-    named = make_pipeline(StandardScaler(), Pegasos(random_state=0)).fit(pd.DataFrame(X[TRAIN]).add_prefix("f"), y[TRAIN])
+    named = make_pipeline(StandardScaler(), Pegasos(random_state=0)).fit(
+        pd.DataFrame(X[TRAIN]).add_prefix("f"), y[TRAIN]
+    )
     for pipeline in (model, named):
         with pytest.raises(ValueError, match="Pegasos was fitted on"):
             attend(pipeline, X[TRAIN], delta=0.2, random_state=0)

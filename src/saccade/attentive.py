@@ -26,13 +26,13 @@ from saccade.learners.held_out import refuse_training_rows
 from saccade.learners.pegasos import Pegasos
 from saccade.models.additive import Additive
 from saccade.models.apart import take_apart
-from saccade.planning.boundaries import Boundary, Conditional, as_boundary
+from saccade.planning.boundaries import Boundary, as_boundary
 from saccade.planning.families import Priced
 from saccade.planning.orders import CODES
 from saccade.planning.prepare import Terms, prepare, split_rows
 from saccade.planning.prices import Feature, price_list
 from saccade.reading.arrays import FLOATS_AND_BYTES
-from saccade.reading.inputs import feature_names, read_checked
+from saccade.reading.inputs import check_numbers, feature_names, read_checked
 from saccade.reading.parameters import (
     ARRAY_LIKE,
     NONE,
@@ -47,7 +47,7 @@ from saccade.reading.parameters import (
 from saccade.reading.plan import Outcome, Reading
 from saccade.reading.reader import read_plan
 from saccade.reading.sources import Source
-from saccade.reading.tables import as_table, take_rows
+from saccade.reading.tables import as_table, refuse_other_containers, take_rows
 
 __all__ = ["AttentiveClassifier", "attend"]
 
@@ -347,7 +347,9 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _check_given(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Return rows that can be cut into parts, and labels that go with them."""
+        refuse_other_containers(X)
         if as_table(X) is None:
+            check_numbers(X)
             X = check_array(X, accept_sparse="csr", dtype=FLOATS_AND_BYTES, ensure_all_finite=False, input_name="X")
         if y is not None and not isinstance(self.estimator, FrozenEstimator):
             y = column_or_1d(y, warn=True)
@@ -371,7 +373,7 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return Terms(
             delta=self.delta,
             confidence=self.confidence,
-            boundary=Conditional() if self.boundary == "conditional" else as_boundary(self.boundary),
+            boundary=as_boundary(self.boundary, planned=True),
             order=self.order,
             average_features=self.average_features,
             fewest=self.fewest,

@@ -10,14 +10,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import bdtrc
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
-from saccade.exceptions import LevelNotHeldWarning, OtherVersionWarning
+from saccade.exceptions import OtherVersionWarning
 from saccade.kernels.reordering import shuffle
 from saccade.kernels.state import STEP
+from saccade.learners.alarms import FEW, warn_if_level_not_held, warn_of_model, warn_of_scales
 from saccade.learners.online import OnlineLearner, UpdateRule, new_learner
 from saccade.learners.record import TrainingRecord
 from saccade.learners.sketch import RowSketch
@@ -42,9 +42,6 @@ from saccade.reading.sources import Source, column_source
 from saccade.version import __version__
 
 __all__ = ["AttentiveLearner"]
-
-# The chance of a false alarm when the audit's count is tested against the level.
-ALARM = 0.01
 
 
 def all_or_nothing(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -130,8 +127,9 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
                 shuffle(rows, seed, first + turn)
             self._pass(learners, X, codes, rows, weight)
         self._take(learners, classes, self._sketched(X, weight, going_on))
-        self.n_iter_, self._alarmed = self.max_iter, False
-        self._warn_if_level_not_held()
+        self.n_iter_ = self.max_iter
+        self._alarmed = warn_if_level_not_held(self._level, self.training_)
+        warn_of_model(self, X, codes, weight)
         return self
 
     @all_or_nothing
@@ -140,7 +138,8 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
     ) -> Self:
         """Learn from one pass over the rows, in their order; the first call needs all ``classes``.
 
-        The same stream of rows gives the same bits, however it is split into calls.
+        The same stream of rows gives the same bits, however it is split into calls. Scales of features are looked at in
+        the first call.
         """
         first = not hasattr(self, "_learners")
         self._check_parameters()
@@ -158,8 +157,10 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         learners = self._new_learners(X, known) if first else self._continued_learners(X)
         self._pass(learners, X, codes, np.arange(X.shape[0], dtype=np.uint32), weight)
         self._take(learners, known, self._sketched(X, weight, not first))
-        self.n_iter_, self._alarmed = 1, getattr(self, "_alarmed", False)
-        self._warn_if_level_not_held()
+        self.n_iter_ = 1
+        self._alarmed = getattr(self, "_alarmed", False) or warn_if_level_not_held(self._level, self.training_)
+        if first:
+            warn_of_scales(X[: 2 * FEW], getattr(self, "feature_names_in_", None))
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -190,6 +191,10 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
     def predict_source(self, source: Source) -> Reading:
         """Read the rows of any storage as ``predict`` does: in full."""
         return self.read_source(source, full=True)
+
+    @property
+    def _level(self) -> float | None:
+        return getattr(as_boundary(self.boundary), "delta", None)
 
     @property
     def _plans(self) -> list[Plan]:
@@ -348,21 +353,6 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         self.coef_, self.intercept_ = np.array(weights), np.array(intercepts)
         self.t_ = int(learners[0].counters[STEP])
         self.training_ = TrainingRecord.of(learner.counters for learner in learners)
-
-    def _warn_if_level_not_held(self) -> None:
-        delta, record = getattr(as_boundary(self.boundary), "delta", None), self.training_
-        if delta is None or not record.decision_error > delta:
-            return
-        by_chance = bdtrc(record.n_missed - 1, record.n_important, delta)  # so many or more, at this level
-        if by_chance < ALARM and not self._alarmed:
-            self._alarmed = True
-            warnings.warn(
-                f"The level delta={delta} was not held while learning: of {record.n_important} audited important "
-                f"examples {record.n_missed} would have been filtered, {record.decision_error:.1%}. More passes "
-                "(max_iter) or a larger audit let the boundary settle; a smaller delta makes it more cautious.",
-                LevelNotHeldWarning,
-                stacklevel=4,  # the line that called fit
-            )
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_saccade_version": __version__}

@@ -33,17 +33,15 @@ def refuse_training_rows(model: Any, X: Any, rows: NDArray[np.intp]) -> None:
     sketch = getattr(model, "_sketch", None)
     if not isinstance(sketch, RowSketch) or sketch.n_rows == 0:
         return
-    hashes = np.concatenate(
-        [_hashes(X, rows[start : start + BLOCK], scalers) for start in range(0, rows.size, BLOCK)]
-    )
+    hashes = np.concatenate([_hashes(X, rows[start : start + BLOCK], scalers) for start in range(0, rows.size, BLOCK)])
     if sketch.recognises(hashes):
         name, seen = type(model).__name__, int(np.isin(hashes, sketch.hashes).sum())
         raise ValueError(
             f"X has rows that {name} was fitted on: {seen:,} of the {rows.size:,} that were checked are among "
-            f"{sketch.hashes.size:,} of its {sketch.n_rows:,} training rows, of which it keeps hashes. On training rows "
-            "margins are clearer than on new ones, so that the certificate would not hold. Pass rows that were held "
-            f"out: sklearn.model_selection.train_test_split before fit, AttentiveClassifier({name}()).fit(X, y), which "
-            "splits by itself, or saccade fit --hold-out."
+            f"{sketch.hashes.size:,} of its {sketch.n_rows:,} training rows, of which it keeps hashes. On training "
+            "rows margins are clearer than on new ones, so that the certificate would not hold. Pass rows that were "
+            f"held out: sklearn.model_selection.train_test_split before fit, AttentiveClassifier({name}()).fit(X, y), "
+            "which splits by itself, or saccade fit --hold-out."
         )
 
 

@@ -27,8 +27,8 @@ __all__ = ["RowSketch", "hash_rows"]
 
 Hashes = NDArray[np.uint64]
 
-# Of a stream this share of the rows is kept, but no fewer and no more than these numbers, give or take some. Hashing a row
-# takes half the time of learning from it, so that this adds 5 to 8 % to a pass over 12,000 rows of 784 float32.
+# Of a stream this share of the rows is kept, but no fewer and no more than these numbers, give or take some. Hashing a
+# row takes half the time of learning from it, so that this adds 5 to 8 % to a pass over 12,000 rows of 784 float32.
 SHARE, FEWEST, MOST = 1 / 12, 1024, 4096
 # The chance that rows which coincide with training rows by chance alone are taken for training rows.
 FALSE_ALARM = 0.01
@@ -58,9 +58,7 @@ class RowSketch:
         limit = _limit(n_rows)
         priorities, hashes = _sampled(X, self.n_rows, limit)
         kept = self.priorities < limit
-        return RowSketch(
-            n_rows, np.append(self.priorities[kept], priorities), np.append(self.hashes[kept], hashes)
-        )
+        return RowSketch(n_rows, np.append(self.priorities[kept], priorities), np.append(self.hashes[kept], hashes))
 
     def share_of(self, X: Rows) -> float:
         """Return the share of rows that are in the sketch."""
