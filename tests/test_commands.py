@@ -7,6 +7,7 @@ import random
 import signal
 import subprocess
 import sys
+import warnings
 import time
 from pathlib import Path
 
@@ -137,6 +138,20 @@ def test_a_skops_file_of_a_linear_model_is_certified_and_another_refused(folder,
     skops.dump(GaussianNB().fit(FRAME[:300], labels[:300]), "bayes.skops")
     assert run(["attend", "bayes.skops", "train.csv", *arguments, "--force"]) == 1
     assert "no model that can be read part by part" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("default:odd:UserWarning")
+def test_a_warning_is_one_line(folder, capsys, monkeypatch):
+    saccade.save(Pegasos(random_state=0).fit(FRAME[:100], labels[:100]), "m")
+    load = models.load_with
+
+    def warn(path):
+        warnings.warn("odd", UserWarning, stacklevel=2)
+        return load(path)
+
+    monkeypatch.setattr(models, "load_with", warn)
+    assert run(["inspect", "m"]) == 0
+    assert capsys.readouterr().err == "saccade: odd\n"
 
 
 def test_an_unexpected_error_is_one_line_and_with_debug_a_traceback(folder, capsys, monkeypatch):

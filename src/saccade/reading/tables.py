@@ -136,7 +136,9 @@ def refuse_other_containers(X: Any) -> None:
             "pandas.DataFrame(X)."
         )
     if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
-        raise TypeError(f"X is a {type(X).__name__}, whose rows are not there yet. Pass X.collect().")
+        raise TypeError(
+            f"X is a {type(X).__name__}, whose rows are not there yet. Collect them first: in polars, pass X.collect()."
+        )
 
 
 def as_table(X: Any) -> Table | None:
