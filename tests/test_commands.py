@@ -7,8 +7,8 @@ import random
 import signal
 import subprocess
 import sys
-import warnings
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np

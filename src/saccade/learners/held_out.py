@@ -11,6 +11,7 @@ from sklearn.utils import check_array
 
 from saccade.learners.sketch import Hashes, RowSketch, hash_rows
 from saccade.reading.arrays import FLOATS_AND_BYTES, as_read_only
+from saccade.reading.inputs import check_numbers
 from saccade.reading.tables import take_rows
 
 __all__ = ["refuse_training_rows"]
@@ -48,6 +49,7 @@ def refuse_training_rows(model: Any, X: Any, rows: NDArray[np.intp]) -> None:
 def _hashes(X: Any, rows: NDArray[np.intp], scalers: list[Any]) -> Hashes:
     """Return the hashes of rows as the learner saw them: scaled by the pipeline before it."""
     part = take_rows(X, rows)
+    check_numbers(part)
     for scaler in scalers:
         with warnings.catch_warnings():
             # A table for a pipeline that knows no names, or the other way round: the columns have been compared.
