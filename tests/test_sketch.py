@@ -196,7 +196,7 @@ def test_false_alarms_are_as_rare_as_they_are_said_to_be():
     for _ in range(300):
         rows, new = (rng.zipf(1.15, size=(size, 1)).clip(max=2**50).astype(float) for size in (900, 500))
         alarms += RowSketch().add(rows).recognises(hash_rows(new))
-    assert alarms <= 9, "1 % of 300, and chance"
+    assert alarms <= 12, "2 % of 300, and chance"
 
 
 def test_rows_behind_a_scaler_are_recognised():

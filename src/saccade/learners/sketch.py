@@ -30,8 +30,11 @@ Hashes = NDArray[np.uint64]
 # Of a stream this share of the rows is kept, but no fewer and no more than these numbers, give or take some. Hashing a
 # row takes half the time of learning from it, so that this adds 5 to 8 % to a pass over 12,000 rows of 784 float32.
 SHARE, FEWEST, MOST = 1 / 12, 1024, 4096
-# The chance that rows which coincide with training rows by chance alone are taken for training rows.
-FALSE_ALARM = 0.01
+# The chance, in each of two tests, that rows which coincide with training rows by chance are taken for training rows.
+FALSE_ALARM = 0.005
+# So many contents on either side and none twice on one side have a chance below 1 % whatever is expected of them: the
+# largest of exp(-m) P(Poisson(m) >= 5). Most data are of this kind: rows of measured values never coincide.
+ENOUGH = 5
 ALL = np.uint64(2**64 - 1)
 
 
@@ -74,8 +77,10 @@ class RowSketch:
         on_one_side = int(np.sum(own_counts[~mine] == 2) + np.sum(kept_counts[~theirs] == 2))
         once = int(np.sum(mine & (own_counts == 1)))
         twice = int(np.sum(own_counts == 2))
-        return _unlikely(on_either_side, on_one_side, 2 * M * s / (M + s) ** 2) or _unlikely(
-            once, twice, 2 * s / (2 * s + M)
+        return (
+            (on_either_side >= ENOUGH and on_one_side == 0)
+            or _unlikely(on_either_side, on_one_side, 2 * M * s / (M + s) ** 2)
+            or _unlikely(once, twice, 2 * s / (2 * s + M))
         )
 
 
@@ -86,7 +91,7 @@ def hash_rows(X: Rows) -> Hashes:
 
 def _unlikely(hits: int, others: int, share: float) -> bool:
     """Whether so many hits, or more, are too many for a chance of ``share`` each."""
-    return hits > 0 and bool(bdtrc(hits - 1, hits + others, share) < FALSE_ALARM / 2)
+    return hits > 0 and bool(bdtrc(hits - 1, hits + others, share) < FALSE_ALARM)
 
 
 def _limit(n_rows: int) -> np.uint64:
