@@ -48,7 +48,7 @@ def as_the_paper():
         rows = []
         for seed in range(PERMUTATIONS):
             model = Pegasos(boundary=ConstantSTST(0.1), rule="algorithm1", audit=0, random_state=seed).fit(X, y)
-            stopped = 100 * np.mean(model.predict(X_test) != y_test)
+            stopped = 100 * np.mean(model.read(X_test).label != y_test)
             record = model.training_
             rows.append(
                 (record.features_per_filtered, record.features_per_example, error(model, X_test, y_test), stopped)
@@ -73,7 +73,7 @@ def honest():
                 (
                     error(full, X_test, y_test),
                     error(model, X_test, y_test),
-                    100 * np.mean(model.predict(X_test) != y_test),
+                    100 * np.mean(model.read(X_test).label != y_test),
                     100 * record.features_per_example / X.shape[1],
                 )
             )

@@ -1,10 +1,7 @@
 """Ask for one measurement after another, with prices, what is known already, and what cannot be had.
 
-Run it with ``python examples/questionnaire.py``. For the same in a terminal: ``saccade ask model.saccade``.
+Run it with ``python examples/questionnaire.py``.
 """
-
-import tempfile
-from pathlib import Path
 
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
@@ -41,11 +38,7 @@ def main() -> None:
         print(f"  {name}: {said}; {inquiry.leaning}, {inquiry.confidence:.1%} sure")
         inquiry = attentive.resume(inquiry.to_json())  # on another day, in another process
     print(f"{inquiry.label}, for {inquiry.spent:g}, certified: {inquiry.certified}")
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.saccade"
-        saccade.save(attentive, path)
-        print(f"saved in {path.stat().st_size:,} bytes; to be asked with: saccade ask {path.name}")
+    print("In a terminal, after saccade.save(attentive, 'model.saccade'): saccade ask model.saccade")
 
 
 if __name__ == "__main__":

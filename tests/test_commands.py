@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -29,9 +30,11 @@ from saccade.files import models
 from saccade.reading import progress
 
 COMMAND = [sys.executable, "-c", "from saccade.cli import main; main()"]
-EVERY, labels = correlated(6000, 12, seed=3, separation=3.0)
+ROWS, LABELS = correlated(9000, 12, seed=3, separation=3.0)
+EVERY, labels = ROWS[:6000], LABELS[:6000]
 NAMES = [f"f{j}" for j in range(12)]
 FRAME = pd.DataFrame(EVERY, columns=NAMES)
+HELD_OUT = pd.DataFrame(ROWS[6000:], columns=NAMES)  # to certify on: no model learns from these
 
 
 @pytest.fixture
@@ -68,13 +71,12 @@ def test_a_model_is_learned_certified_measured_and_used(folder, capsys):
     assert list(model.feature_names_in_) == NAMES
     assert model.classes_.tolist() == ["elm", "oak"]
     assert model.score(FRAME[5000:], model.classes_[labels[5000:]]) > 0.9
+    HELD_OUT.to_csv("held-out.csv", index=False)
     said = saccade_prints(
         capsys,
         "attend",
         "m.saccade",
-        "train.csv",
-        "--target",
-        "kind",
+        "held-out.csv",
         "-o",
         "a.saccade",
         "--delta",
@@ -138,6 +140,20 @@ def test_a_skops_file_of_a_linear_model_is_certified_and_another_refused(folder,
     assert "no model that can be read part by part" in capsys.readouterr().err
 
 
+@pytest.mark.filterwarnings("default:odd:UserWarning")
+def test_a_warning_is_one_line(folder, capsys, monkeypatch):
+    saccade.save(Pegasos(random_state=0).fit(FRAME[:100], labels[:100]), "m")
+    load = models.load_with
+
+    def warn(path):
+        warnings.warn("odd", UserWarning, stacklevel=2)
+        return load(path)
+
+    monkeypatch.setattr(models, "load_with", warn)
+    assert run(["inspect", "m"]) == 0
+    assert capsys.readouterr().err == "saccade: odd\n"
+
+
 def test_an_unexpected_error_is_one_line_and_with_debug_a_traceback(folder, capsys, monkeypatch):
     def fail(path):
         raise ZeroDivisionError("unexpected")
@@ -152,7 +168,7 @@ def test_an_unexpected_error_is_one_line_and_with_debug_a_traceback(folder, caps
 
 def test_parquet_is_read_by_the_columns_that_are_asked_for(folder, capsys):
     model = LogisticRegression().fit(FRAME[:3000], labels[:3000])
-    attentive = saccade.attend(model, FRAME[:5000], delta=0.2, random_state=0)
+    attentive = saccade.attend(model, HELD_OUT, delta=0.1, random_state=0)
     saccade.save(attentive, "a.saccade")
     unread = NAMES[attentive.plan_.order[-1]]
     assert attentive.read(FRAME[5000:]).n_read.max() < 12
@@ -166,13 +182,13 @@ def test_parquet_is_read_by_the_columns_that_are_asked_for(folder, capsys):
 
 
 def test_few_columns_are_chosen_by_their_bytes(folder, capsys):
-    noisy = FRAME[:5000].assign(**{name: FRAME[name][:5000].round(1) for name in NAMES[::2]})  # half compress well
-    noisy.to_parquet("train.parquet")
+    noisy = HELD_OUT.assign(**{name: HELD_OUT[name].round(1) for name in NAMES[::2]})  # half compress well
+    noisy.to_parquet("held-out.parquet")
     saccade.save(Pegasos(random_state=0).fit(FRAME[:5000], labels[:5000]), "m.saccade")
     told = [
         "attend",
         "m.saccade",
-        "train.parquet",
+        "held-out.parquet",
         "--fewest",
         "columns",
         "--delta",
@@ -385,8 +401,8 @@ def test_class_weights_go_by_the_labels_of_the_file(folder, labels_are, capsys):
 
 def test_a_libsvm_file_without_the_last_features_is_certified_too(folder, capsys):
     dump_svmlight_file(EVERY, labels, "all.svm", zero_based=False)
-    shorter = np.where(np.arange(12) == 11, 0.0, EVERY)
-    dump_svmlight_file(shorter, labels, "shorter.svm", zero_based=False)
+    shorter = HELD_OUT.assign(f11=0.0).to_numpy()
+    dump_svmlight_file(shorter, LABELS[6000:], "shorter.svm", zero_based=False)
     saccade_prints(capsys, "fit", "all.svm", "-o", "m", "--random-state", 0)
     assert saccade_prints(capsys, "attend", "m", "shorter.svm", "-o", "a", "--delta", 0.05).startswith("With 95 %")
     said = json.loads(saccade_prints(capsys, "evaluate", "a", "all.svm", "--json"))
@@ -502,7 +518,8 @@ def test_a_model_of_indices_from_zero_reads_files_without_a_zero(folder, capsys)
     rows[:, 0] = 0
     dump_svmlight_file(rows, labels[:5000], "test.svm", zero_based=True)
     saccade_prints(capsys, "fit", "train.svm", "-o", "m", "--random-state", 0)
-    saccade_prints(capsys, "attend", "m", "train.svm", "-o", "a", "--delta", 0.1, "--random-state", 0)
+    dump_svmlight_file(HELD_OUT.to_numpy(), LABELS[6000:], "held-out.svm", zero_based=True)
+    saccade_prints(capsys, "attend", "m", "held-out.svm", "-o", "a", "--delta", 0.1, "--random-state", 0)
     for name in ("m", "a"):
         said = saccade_prints(capsys, "predict", name, "test.svm")
         predicted = [int(line.split(",")[0]) for line in said.splitlines()[1:]]
@@ -511,7 +528,7 @@ def test_a_model_of_indices_from_zero_reads_files_without_a_zero(folder, capsys)
 
 def test_other_columns_may_hold_anything(folder, capsys):
     saccade_prints(capsys, "fit", "train.csv", "--target", "kind", "-o", "m", "--random-state", 0)
-    saccade_prints(capsys, "attend", "m", "train.csv", "--target", "kind", "-o", "a", "--delta", 0.1)
+    saccade_prints(capsys, "attend", "m", "test.csv", "--target", "kind", "-o", "a", "--delta", 0.1)
     frame = pd.read_csv("test.csv").assign(id="who", when=pd.Timestamp("2026-01-01"))
     frame.loc[3, "id"] = None
     frame.to_parquet("more.parquet")
@@ -561,10 +578,24 @@ def test_labels_that_nobody_taught_count_as_wrong(folder, capsys):
     assert said["accuracy"] == np.mean((predicted == 1) & (labels == 1))
 
 
+@pytest.mark.parametrize("passes", [1, 3])
+def test_the_rows_that_a_model_learned_from_do_not_certify_it(folder, capsys, passes):
+    saccade_prints(capsys, "fit", "train.csv", "--target", "kind", "-o", "m", "--max-iter", passes)
+    FRAME[1000:3000].to_parquet("some.parquet")
+    for data in ("train.csv", "some.parquet"):
+        assert run(["attend", "m", data, "--delta", "0.1", "-o", "a"]) == 1
+        said = capsys.readouterr().err
+        assert "has rows that Pegasos was fitted on" in said
+        assert "saccade fit --hold-out" in said
+        assert len(said.splitlines()) == 1
+    assert not Path("a").exists()
+    assert saccade.load("m")._sketch.n_rows == 5000
+
+
 def test_attend_counts_bad_rows(folder, capsys):
     saccade_prints(capsys, "fit", "train.csv", "--target", "kind", "-o", "m", "--random-state", 0)
-    (folder / "train.csv").write_text((folder / "train.csv").read_text() + "1,2\nx\n")
-    told = ["attend", "m", "train.csv", "--target", "kind", "--delta", 0.1, "-o", "a", "--skip-bad"]
+    (folder / "test.csv").write_text((folder / "test.csv").read_text() + "1,2\nx\n")
+    told = ["attend", "m", "test.csv", "--target", "kind", "--delta", 0.1, "-o", "a", "--skip-bad"]
     assert json.loads(saccade_prints(capsys, *told, "--json"))["bad rows"] == 2
     assert run([*map(str, told), "--force"]) == 0
     assert "2 bad rows were passed over" in capsys.readouterr().err
@@ -600,7 +631,8 @@ def test_a_pattern_or_a_folder_is_one_data_set(folder, suffix, capsys):
     fit = ["--target", "kind", "--random-state", 0, "--json"]
     said = json.loads(saccade_prints(capsys, "fit", f"parts/part-*.{suffix}", *fit, "-o", "m"))
     assert said["examples"] == 5000
-    saccade_prints(capsys, "attend", "m", "parts/", "--target", "kind", "--delta", 0.1, "--random-state", 0, "-o", "a")
+    HELD_OUT.to_parquet("held-out.parquet")
+    saccade_prints(capsys, "attend", "m", "held-out.parquet", "--delta", 0.1, "--random-state", 0, "-o", "a")
     assert run(["predict", "a", "parts", "--target", "kind"]) == 0
     done = capsys.readouterr()
     reading = saccade.load("a").read(FRAME[:5000])
@@ -629,16 +661,17 @@ def test_a_nested_column_is_refused_by_name(folder, capsys):
     assert "column 'f0' holds list" in capsys.readouterr().err
 
 
-def test_a_learner_reads_of_parquet_the_columns_that_it_needs(folder, capsys):
-    weights = np.where(np.arange(12) < 3, 3.0, 0.01)
-    X = EVERY[:5000]
-    y = (X @ weights + np.random.default_rng(0).normal(size=5000) > 0).astype(int)
-    model = Pegasos(max_iter=3, random_state=0).fit(FRAME[:5000], y)
-    clear = FRAME[5000:][model.read(FRAME[5000:]).n_read < 12]
-    assert len(clear) > 10
+def test_a_learner_predicts_and_is_measured_in_full(folder, capsys):
+    model = Pegasos(boundary=saccade.CurvedSTST(0.4), max_iter=3, random_state=0).fit(FRAME[:5000], labels[:5000])
+    rows, y = FRAME[5000:], labels[5000:]
     saccade.save(model, "m.saccade")
-    clear.to_parquet("clear.parquet")
-    assert run(["predict", "m.saccade", "clear.parquet"]) == 0
-    told = capsys.readouterr().err.split(";")[1]
-    read, size = (int(part.replace(",", "")) for part in told.split(" bytes")[0].split(" of "))
-    assert 0 < read < size * 11 / 12
+    rows.assign(kind=y).to_parquet("new.parquet")
+    assert model.read(rows).stopped.any()
+    printed = saccade_prints(capsys, "predict", "m.saccade", "new.parquet", "--target", "kind").splitlines()[1:]
+    label, _, n_read = zip(*(line.split(",") for line in printed), strict=True)
+    np.testing.assert_array_equal(np.array(label, dtype=int), model.predict(rows))
+    assert set(n_read) == {"12"}
+    said = json.loads(saccade_prints(capsys, "evaluate", "m.saccade", "new.parquet", "--target", "kind", "--json"))
+    assert said["accuracy"] == np.mean(model.predict(rows) == y)
+    assert said["disagreement with the full read"] == 0
+    assert said["features per row"] == 12

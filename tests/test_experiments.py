@@ -62,7 +62,7 @@ def test_a_run_is_what_a_user_gets_from_the_same_learner(reproduction):
     model = Pegasos(boundary=ConstantSTST(0.1), random_state=derived_seed(1, 0), **PAPER).fit(digits.X, digits.y)
     [run] = pick(reproduction.runs, mode="paper", pair=(2, 3), algorithm="attentive", order="sorted", permutation=0)
     assert run.features_filtered == model.training_.features_per_filtered
-    assert run.score.error_stopped == 100 * np.mean(model.predict(digits.X_test) != digits.y_test)
+    assert run.score.error_stopped == 100 * np.mean(model.read(digits.X_test).label != digits.y_test)
     assert run.score == score(model, digits)
 
 

@@ -25,6 +25,7 @@ from saccade.files import writing
 from saccade.files.archive import read_archive, signed, write_archive
 from saccade.files.learners import COUNTERS, SCALARS
 from saccade.files.models import FORMAT
+from saccade.files.parameters import decode_labels
 from saccade.kernels import state
 
 X, y = correlated(2000, 20, seed=0, separation=2.0)
@@ -415,3 +416,18 @@ def test_a_plan_longer_than_its_features_a_singular_regression_and_a_plan_that_s
         write_archive(tmp_path / "bad", new_header, {**arrays, **changed})
         with pytest.raises(ModelFileError, match=message):
             saccade.load(tmp_path / "bad")
+
+
+@pytest.mark.parametrize("dtype", ["U10", "U1", object, np.int8, np.float32, bool])
+def test_labels_keep_their_type(dtype, tmp_path):
+    kinds = np.array(["a", "b"], dtype=dtype)[y] if dtype in ("U10", "U1", object) else y.astype(dtype)
+    saccade.save(Pegasos(random_state=0).fit(X, kinds), tmp_path / "model")
+    loaded = saccade.load(tmp_path / "model")
+    assert loaded.classes_.dtype == loaded.predict(X).dtype == np.dtype(dtype)
+
+
+@pytest.mark.parametrize("width", ["<U1", "<U0", "<U99999999"])
+def test_a_width_that_labels_do_not_have_is_not_believed(width):
+    classes = decode_labels({"dtype": width, "labels": ["elm", "oak"]})
+    assert classes.tolist() == ["elm", "oak"]
+    assert classes.nbytes < 10**6

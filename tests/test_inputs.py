@@ -1,6 +1,7 @@
 """What users pass in: tables, names, values that are not finite, and failures that lose nothing."""
 
 import pickle
+from decimal import Decimal
 
 import joblib
 import numpy as np
@@ -10,10 +11,11 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 
 from data import correlated
-from saccade import CurvedSTST, Full, PassiveAggressive, Pegasos, Perceptron, version
-from saccade.exceptions import OtherVersionWarning
+from saccade import AttentiveClassifier, CurvedSTST, Full, PassiveAggressive, Pegasos, Perceptron, attend, version
+from saccade.exceptions import NotNumbersError, OtherVersionWarning
 from saccade.reading.inputs import encode_labels
 
 NAMES = [f"feature {j}" for j in range(20)]
@@ -60,7 +62,7 @@ def test_a_value_that_is_read_and_not_finite_is_named(value, kind):
     model = Pegasos(boundary=Full(), random_state=0).fit(X, y)
     bad = X.copy()
     bad[17, 5] = value
-    word = "NaN" if np.isnan(value) else "inf"
+    word = "NaN" if np.isnan(value) else rf"infinity \({value}\)"
     for call in (model.predict, model.full_margin, model.read, lambda X: Perceptron(boundary=Full()).fit(X, y)):
         with pytest.raises(ValueError, match=rf"{word}.*row 17, feature 5\b"):
             call(bad)
@@ -78,9 +80,9 @@ def test_a_value_that_is_not_read_may_be_anything():
     last = model._plans[0].order[-1]
     bad = X[row : row + 1].copy()
     bad[0, last] = np.nan
-    assert model.predict(bad)[0] == reading.label[row]
+    assert model.read(bad).label[0] == reading.label[row]
     with pytest.raises(ValueError, match="NaN"):
-        model.full_margin(bad)
+        model.predict(bad)
 
 
 def test_finite_values_whose_margin_overflows_are_said_to():
@@ -232,6 +234,7 @@ def test_bad_class_weights_are_named(weights):
         Pegasos(class_weight=weights).fit(X, y)
 
 
+@pytest.mark.filterwarnings("ignore::saccade.exceptions.OneLabelWarning")  # until the rare class counts more
 @pytest.mark.parametrize("learner", [Pegasos(), Perceptron(), PassiveAggressive()], ids=repr)
 def test_class_weights_move_the_decision(learner):
     X, y = correlated(2000, 10, seed=46, separation=0.5)
@@ -276,3 +279,138 @@ def test_with_several_classes_too_the_row_is_named():
     bad[again, unread] = np.nan
     with pytest.raises(ValueError, match=rf"row {again}, feature {min(unread)}\b"):
         model.read(bad)
+
+
+ROWS, LABELS = correlated(1200, 4, seed=50, separation=3.0)
+FOUR = list("abcd")
+
+
+def calls():
+    """Every way in for rows."""
+
+    def named(rows):
+        return pd.DataFrame(rows, columns=FOUR)
+
+    learner = Pegasos(random_state=0).fit(named(ROWS), LABELS)
+    linear = LogisticRegression().fit(named(ROWS), LABELS)
+    attentive = attend(linear, named(ROWS), delta=0.2, random_state=0)
+    return {
+        "predict": learner.predict,
+        "read": learner.read,
+        "certified": attentive.predict,
+        "fit": lambda X: Pegasos(random_state=0).fit(X, LABELS),
+        "partial_fit": lambda X: Pegasos(random_state=0).partial_fit(X, LABELS, [0, 1]),
+        "attend": lambda X: attend(linear, X, delta=0.2, random_state=0),
+        "classifier": lambda X: AttentiveClassifier(delta=0.2, random_state=0).fit(X, LABELS),
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (pl.DataFrame(ROWS, schema=FOUR).lazy(), "X is a LazyFrame, whose rows are not there yet.*X.collect"),
+        (dict(zip(FOUR, ROWS.T, strict=True)), "X is a dict, not an array or a table of rows.*pandas.DataFrame"),
+    ],
+    ids=["lazy", "dict"],
+)
+def test_what_holds_no_rows_is_refused_with_one_message(given, message):
+    for call in calls().values():
+        with pytest.raises(TypeError, match=message):
+            call(given)
+
+
+@pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "arrow"])
+@pytest.mark.parametrize("text", ["x", "1.5"])
+def test_a_column_of_text_is_refused_with_one_message(table, text):
+    given = table({name: [text] * 1200 if name == "a" else ROWS[:, j] for j, name in enumerate(FOUR)})
+    for call in calls().values():
+        with pytest.raises(NotNumbersError, match="Column 'a' holds String, not numbers"):
+            call(given)
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_text_in_an_array_is_refused_with_its_place():
+    given = ROWS.astype(object)
+    given[7, 2] = "x"
+    learner, linear = Pegasos(random_state=0).fit(ROWS, LABELS), LogisticRegression().fit(ROWS, LABELS)
+    for call in (
+        lambda X: Pegasos().fit(X, LABELS),
+        learner.predict,
+        lambda X: attend(linear, X, delta=0.2),
+        attend(linear, ROWS, delta=0.2, random_state=0).predict,
+    ):
+        with pytest.raises(ValueError, match="Row 7, feature 2 of X is 'x', not a number"):
+            call(given)
+
+
+def decimals(values):
+    return [Decimal(f"{value:.3f}") for value in values]
+
+
+@pytest.mark.filterwarnings("ignore:np.find_common_type:DeprecationWarning")  # which older pandas calls
+@pytest.mark.parametrize(
+    "store",
+    [
+        lambda rows: pd.DataFrame(rows.astype(np.float16), columns=FOUR),
+        lambda rows: pd.DataFrame(rows.astype(object), columns=FOUR),
+        lambda rows: pd.DataFrame({name: decimals(rows[:, j]) for j, name in enumerate(FOUR)}),
+        lambda rows: pl.DataFrame({name: decimals(rows[:, j]) for j, name in enumerate(FOUR)}),
+        lambda rows: pa.table({name: pa.array(decimals(rows[:, j])) for j, name in enumerate(FOUR)}),
+    ],
+    ids=["float16", "objects", "decimals", "polars decimals", "arrow decimals"],
+)
+def test_other_kinds_of_numbers_are_read_as_the_numbers_that_they_are(store):
+    plain = np.round(4 * ROWS) / 4  # which half precision holds exactly
+    for way, call in calls().items():
+        given, expected = call(store(plain)), call(pd.DataFrame(plain, columns=FOUR))
+        if way in ("predict", "certified"):
+            np.testing.assert_array_equal(given, expected)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("storage", [np.asarray, np.float32, sp.csr_matrix])
+def test_attend_says_where_a_value_is_not_finite(value, storage):
+    bad = ROWS.copy()
+    bad[17, 2] = value
+    linear = LogisticRegression().fit(ROWS, LABELS)
+    word = "NaN" if np.isnan(value) else rf"infinity \({value}\)"
+    with pytest.raises(ValueError, match=rf"contains {word} at row 17, feature 2\. .* impute or drop it"):
+        attend(linear, storage(bad), delta=0.2)
+    named = LogisticRegression().fit(pd.DataFrame(ROWS, columns=FOUR), LABELS)
+    with pytest.raises(ValueError, match=rf"contains {word} at row 17, feature 'c' \(column 2\)"):
+        attend(named, pd.DataFrame(bad, columns=FOUR), delta=0.2)
+
+
+def test_a_missing_value_is_named_whatever_the_columns_hold_that_are_not_read():
+    X, y = correlated(4000, 12, seed=51, separation=4.0)
+    names = [f"p{j}" for j in range(12)]
+    linear = LogisticRegression().fit(X[:2000], y[:2000])
+    attentive = attend(linear, X[2000:], delta=0.2, fewest="columns", random_state=0)
+    attentive.feature_names_in_ = np.array(names, dtype=object)
+    read = attentive.plan_.order[: attentive.plan_.most_read]
+    unread = np.setdiff1d(np.arange(12), read)
+    assert unread.size
+    frame = pd.DataFrame(X[:5], columns=names).assign(**{names[j]: "text" for j in unread})
+    frame.loc[3, names[read[0]]] = np.nan
+    with pytest.raises(ValueError, match=rf"NaN at row 3, feature '{names[read[0]]}'"):
+        attentive.predict(frame)
+
+
+@pytest.mark.parametrize("scale", [1e30, 1e-30])
+def test_single_precision_rows_of_any_magnitude_are_planned_like_double_ones(scale):
+    X, y = correlated(3000, 40, seed=52, separation=3.0)
+    linear = LogisticRegression().fit(X[:1500], y[:1500])
+    linear.coef_ = linear.coef_ / scale
+    wide, narrow = (
+        attend(linear, (X[1500:] * scale).astype(kind), delta=0.05, random_state=0) for kind in (float, "f4")
+    )
+    assert narrow.certificate_.features_per_row == pytest.approx(wide.certificate_.features_per_row, abs=0.2)
+    assert narrow.certificate_.features_per_row < 20
+
+
+def test_an_unknown_boundary_lists_those_that_there_are():
+    linear = LogisticRegression().fit(ROWS, LABELS)
+    with pytest.raises(ValueError, match="'foo': the names are 'full', 'constant', 'curved', 'conditional'"):
+        attend(linear, ROWS, boundary="foo")
+    with pytest.raises(ValueError, match="'foo': the names are 'full', 'constant', 'curved'\\."):
+        Pegasos(boundary="foo").fit(ROWS, LABELS)

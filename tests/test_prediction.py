@@ -10,6 +10,7 @@ from reference import read_row
 from data import correlated
 from saccade import Budget, ConstantSTST, CurvedSTST, Full, PassiveAggressive, Pegasos, Perceptron
 from saccade.planning.stst import checkpoints
+from saccade.reading.sources import column_source
 
 ORDERS = ["natural", "permuted", "sampled", "sampled-printed", "sorted"]
 
@@ -78,12 +79,24 @@ def test_a_row_is_read_the_same_alone_and_in_company(rows):
             assert (alone.margin[0], alone.n_read[0]) == (together.margin[i], together.n_read[i])
 
 
-def test_predict_and_decision_function_are_the_same_reading(rows):
+@pytest.mark.filterwarnings("ignore::saccade.exceptions.LevelNotHeldWarning")  # 1,500 rows are few to settle on
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("learner", [Pegasos, Perceptron, PassiveAggressive])
+def test_predictions_are_the_full_computation_and_readings_stop_early(rows, learner, classes):
     X, y = rows
-    model = Pegasos(random_state=0).fit(X, np.array(["no", "yes"])[y])
+    kinds = np.array(["no", "yes", "maybe"])[np.where(X[:, 0] > 1, 2, y) if classes == 3 else y]
+    model = learner(boundary=CurvedSTST(0.4), max_iter=3, random_state=0).fit(X, kinds)
+    scores = X @ model.coef_.T + model.intercept_
+    full = model.classes_[scores.argmax(axis=1) if classes == 3 else (scores[:, 0] > 0).astype(int)]
     reading = model.read(X)
-    np.testing.assert_array_equal(model.predict(X), reading.label)
-    np.testing.assert_array_equal(model.decision_function(X), reading.margin)
+    assert reading.stopped.any()
+    np.testing.assert_array_equal(model.predict(X), full)
+    np.testing.assert_allclose(model.decision_function(X), scores if classes == 3 else scores[:, 0], rtol=1e-9)
+    np.testing.assert_array_equal(model.decision_function(X), model.full_margin(X))
+    predicted = model.predict_source(column_source(X))
+    np.testing.assert_array_equal(predicted.label, full)
+    assert not predicted.stopped.any()
+    assert not np.allclose(reading.margin, model.decision_function(X))
     assert len(reading) == len(X)
 
 
@@ -110,7 +123,7 @@ def test_a_budget_decides_by_its_features_alone(rows):
     read = model._plans[0].order[:10]
     changed = X.copy()
     changed[:, np.setdiff1d(np.arange(90), read)] = np.nan
-    np.testing.assert_array_equal(model.predict(changed), model.predict(X))
+    np.testing.assert_array_equal(model.read(changed).label, model.read(X).label)
 
 
 def test_many_threads_read_what_one_reads(rows):

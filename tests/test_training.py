@@ -141,6 +141,7 @@ def test_rows_are_read_without_a_copy(kind, stored, tmp_path):
     np.testing.assert_allclose(reading.margin, expected.margin, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::saccade.exceptions.OneLabelWarning")  # features far from zero
 @pytest.mark.parametrize("kind", [np.uint8, np.float32, np.int64])
 def test_kinds_of_numbers_agree_with_float64(kind):
     X, y = correlated(400, 40, seed=6)

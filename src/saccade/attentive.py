@@ -22,10 +22,11 @@ from sklearn.utils.validation import (
 
 from saccade.asking.inquiry import Inquiry, Questions, resume
 from saccade.asking.lazily import Fetch, LazyReading, read_lazily, read_lazily_async
+from saccade.learners.held_out import refuse_training_rows
 from saccade.learners.pegasos import Pegasos
 from saccade.models.additive import Additive
 from saccade.models.apart import take_apart
-from saccade.planning.boundaries import Boundary, Conditional, as_boundary
+from saccade.planning.boundaries import Boundary, as_boundary
 from saccade.planning.choosing import Sample
 from saccade.planning.families import Priced
 from saccade.planning.orders import CODES
@@ -35,7 +36,7 @@ from saccade.promises.certificate import strictest
 from saccade.promises.labels import Labels
 from saccade.promises.promise import promise_of
 from saccade.reading.arrays import FLOATS_AND_BYTES
-from saccade.reading.inputs import codes_among, feature_names, read_checked
+from saccade.reading.inputs import check_numbers, codes_among, feature_names, read_checked
 from saccade.reading.parameters import (
     ARRAY_LIKE,
     NONE,
@@ -50,7 +51,7 @@ from saccade.reading.parameters import (
 from saccade.reading.plan import Outcome, Reading, decided
 from saccade.reading.reader import read_plan
 from saccade.reading.sources import Source
-from saccade.reading.tables import as_table, take_rows
+from saccade.reading.tables import as_table, refuse_other_containers, take_rows
 
 __all__ = ["AttentiveClassifier", "attend"]
 
@@ -235,6 +236,8 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         # A look costs time, which is not to be weighed against what users say that columns cost.
         priced = Priced(additive, prices, looking=self.costs is None and self.groups is None)
         planning, calibration = split_rows(planning, calibration, additive.coef.shape[1])
+        if isinstance(estimator, FrozenEstimator):
+            refuse_training_rows(estimator, X, np.concatenate([planning, calibration]))
         true = y if self.promise == "accuracy" else None
         plans_on, calibrates_on = (_sample(additive, X, true, rows) for rows in (planning, calibration))
         terms, seed = self._terms(additive.classes), int(random.randint(2**31 - 1))
@@ -266,6 +269,10 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """Read the rows of any storage, in full or not; a row whose values are not finite has such a margin."""
         check_is_fitted(self)
         return Reading.of(self.classes_, self._run_in_full(source) if full else self._run_plan(source))
+
+    def predict_source(self, source: Source) -> Reading:
+        """Read the rows of any storage as ``predict`` does: by the plan."""
+        return self.read_source(source)
 
     def _source(self, X: Any) -> Source:
         return self.additive_.source(X)
@@ -361,7 +368,9 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _check_given(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Return rows that can be cut into parts, and labels that go with them."""
+        refuse_other_containers(X)
         if as_table(X) is None:
+            check_numbers(X)
             X = check_array(X, accept_sparse="csr", dtype=FLOATS_AND_BYTES, ensure_all_finite=False, input_name="X")
         if self.promise == "accuracy" and y is None:
             raise ValueError('promise="accuracy" needs y, the true label of each row of X. Pass it, or promise less.')
@@ -387,7 +396,7 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return Terms(
             promise=promise_of(self.promise, self.delta, classes),
             confidence=self.confidence,
-            boundary=Conditional() if self.boundary == "conditional" else as_boundary(self.boundary),
+            boundary=as_boundary(self.boundary, planned=True),
             order=self.order,
             average_features=self.average_features,
             fewest=self.fewest,

@@ -2,22 +2,42 @@
 
 UserWarning
 ├── LevelNotHeldWarning     the audit measured more decision errors than the level allows
-└── OtherVersionWarning     a model was pickled by another version of saccade
+├── OneLabelWarning         a learner gives all rows one label
+├── OtherVersionWarning     a model was pickled by another version of saccade
+└── UnevenScalesWarning     features differ in scale by decades
 ValueError
 ├── CheckpointError         learning cannot go on from a checkpoint, or cannot keep one there
 ├── DataFileError           a file of rows cannot be read
-└── ModelFileError          a file is no model that this version of saccade can load
+├── ModelFileError          a file is no model that this version of saccade can load
+└── NotNumbersError         a column of a table holds something else than numbers
 """
 
-__all__ = ["CheckpointError", "DataFileError", "LevelNotHeldWarning", "ModelFileError", "OtherVersionWarning"]
+__all__ = [
+    "CheckpointError",
+    "DataFileError",
+    "LevelNotHeldWarning",
+    "ModelFileError",
+    "NotNumbersError",
+    "OneLabelWarning",
+    "OtherVersionWarning",
+    "UnevenScalesWarning",
+]
 
 
 class LevelNotHeldWarning(UserWarning):
     """The audit measured significantly more decision errors than the boundary's delta allows."""
 
 
+class OneLabelWarning(UserWarning):
+    """A learner gives all rows that it was tried on the same label, where it was taught several."""
+
+
 class OtherVersionWarning(UserWarning):
     """A model was pickled by another version of saccade."""
+
+
+class UnevenScalesWarning(UserWarning):
+    """Features differ in scale by decades, so that the largest ones decide alone."""
 
 
 class CheckpointError(ValueError):
@@ -30,3 +50,7 @@ class DataFileError(ValueError):
 
 class ModelFileError(ValueError):
     """A file is no model that this version of saccade can load."""
+
+
+class NotNumbersError(ValueError):
+    """A column of a table holds something else than numbers."""

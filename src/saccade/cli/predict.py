@@ -1,4 +1,4 @@
-"""``saccade predict`` and ``saccade evaluate``: early-exit prediction of the rows of a file, and its accuracy."""
+"""``saccade predict`` and ``saccade evaluate``: prediction of the rows of a file, and its accuracy."""
 
 import csv
 import io
@@ -39,8 +39,9 @@ def predict(
 ) -> None:
     """Write label, margin and number of features read for every row of DATA; - is standard input.
 
-    Of a Parquet file only the columns are read that the plan asks for, row group by row group. A bad row that is passed
-    over is written as an empty row, so that lines stay in step with the rows of DATA.
+    A certified model (saccade attend) reads by its plan, any other all features. Of a Parquet file only the columns
+    are read that the plan asks for, row group by row group. A bad row that is passed over is written as an empty row,
+    so that lines stay in step with the rows of DATA.
     """
     from saccade.data.batches import BadRows
     from saccade.data.reading import read_rows

@@ -23,6 +23,7 @@ from saccade.data.opening import DataPath, data_files, open_data
 from saccade.exceptions import CheckpointError
 from saccade.files.parameters import encode
 from saccade.learners.classifier import AttentiveLearner
+from saccade.learners.sketch import RowSketch
 from saccade.reading.progress import Progress
 
 __all__ = ["SECONDS_BETWEEN_CHECKPOINTS", "Learned", "learn", "learn_from"]
@@ -192,7 +193,10 @@ def _passes(
                 if model.shuffle:
                     rows = np.random.default_rng([run.seed, turn, number]).permutation(rows)
                 if rows.size and batch.y is not None:
+                    sketch = getattr(model, "_sketch", RowSketch())
                     model.partial_fit(batch.X[rows], labels.of(batch.y)[rows], classes=classes)
+                    if turn > 0:  # the rows of the first pass again
+                        model._sketch = sketch
                 number += 1
                 progress.advance(rows.size, turn * data.length + batch.end)
                 keep(model, Place(turn, number, batch.end))

@@ -1,4 +1,4 @@
-"""Early-exit prediction over the rows of a data file, and its accuracy."""
+"""Prediction of the rows of a data file, as a model's ``predict`` does it, and its accuracy."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,6 +25,9 @@ class Reader(Protocol):
     def read_source(self, source: Source, *, full: bool = False) -> Reading:
         """Read the rows of any storage."""
 
+    def predict_source(self, source: Source) -> Reading:
+        """Read the rows of any storage as ``predict`` does: a learner in full, a certified model by its plan."""
+
 
 @dataclass(frozen=True)
 class RowsRead:
@@ -36,10 +39,10 @@ class RowsRead:
 
 
 def read_rows(model: Reader, data: DataFile, bad: BadRows) -> Iterator[RowsRead]:
-    """Read a file piece by piece, of each no more than the model's plan asks for."""
+    """Predict a file piece by piece; of each no more is read than a certified model's plan asks for."""
     with Progress("rows", label="Rows", length=data.length) as progress:
         for piece in data.pieces(bad):
-            reading = model.read_source(piece.source)
+            reading = model.predict_source(piece.source)
             readable = _readable(reading)
             good = piece.good.copy()
             good[piece.good] = readable
@@ -94,7 +97,8 @@ def measure(model: Reader, data: DataFile, bad: BadRows) -> Measured:
             if batch.y is None:
                 raise DataFileError(f"{data.path}: name the column with the labels, the target.")
             source = column_source(batch.X)
-            reading, full = model.read_source(source), model.read_source(source, full=True)
+            reading = model.predict_source(source)
+            full = model.read_source(source, full=True) if reading.stopped.any() else reading
             readable = _readable(reading) & _readable(full)
             _report(bad, batch.good, readable)
             total += _measured(model.classes_, _select(reading, readable), _select(full, readable), batch.y[readable])

@@ -15,6 +15,7 @@ from saccade.learners.classifier import AttentiveLearner
 from saccade.learners.passive_aggressive import PassiveAggressive
 from saccade.learners.pegasos import Pegasos
 from saccade.learners.perceptron import Perceptron
+from saccade.learners.sketch import RowSketch
 
 __all__ = ["LEARNERS", "learner_from", "learner_parts"]
 
@@ -48,11 +49,13 @@ def learner_parts(model: AttentiveLearner) -> tuple[dict[str, Any], dict[str, ND
         "n_iter": int(model.n_iter_),
         "alarmed": bool(model._alarmed),
         "dtype": learners[0].state.weights.dtype.name,
+        "training_rows": model._sketch.n_rows,
     }
     arrays = {name: np.stack([getattr(learner.state, name) for learner in learners]) for name in KEPT}
     for entries, group in ((SCALARS, "scalars"), (COUNTERS, "counters")):
         stacked = np.stack([getattr(learner.state, group) for learner in learners])
         arrays |= {entry: stacked[:, _place(entry)] for entry in entries}
+    arrays |= {"sketch.priorities": model._sketch.priorities, "sketch.hashes": model._sketch.hashes}
     return header, arrays
 
 
@@ -88,7 +91,7 @@ def learner_from(archive: Archive, kind: type[AttentiveLearner]) -> AttentiveLea
         replace(learner, state=learner.state._replace(**{name: array[k].copy() for name, array in kept.items()}))
         for k, learner in enumerate(fresh)
     ]
-    model._take(learners, classes)
+    model._take(learners, classes, _sketch(archive))
     model.n_features_in_ = n
     if names is not None:
         model.feature_names_in_ = np.array(names, dtype=object)
@@ -96,6 +99,17 @@ def learner_from(archive: Archive, kind: type[AttentiveLearner]) -> AttentiveLea
     if model.n_iter_ < 0:
         raise ModelFileError(f"its field 'n_iter' is {model.n_iter_}")
     return model
+
+
+def _sketch(archive: Archive) -> RowSketch:
+    """Return the sketch of the training rows; older files have none."""
+    if "training_rows" not in archive.header:
+        return RowSketch()
+    priorities = archive.array("sketch.priorities", np.uint64, (None,))
+    n_rows = archive.field("training_rows", int)
+    if not priorities.size <= n_rows < 2**63:
+        raise ModelFileError(f"its field 'training_rows' is {n_rows}")
+    return RowSketch(n_rows, priorities, archive.array("sketch.hashes", np.uint64, priorities.shape))
 
 
 def _kept(archive: Archive, name: str, like: NDArray[Any], count: int) -> NDArray[Any]:

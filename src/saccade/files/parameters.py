@@ -74,14 +74,19 @@ def decode_labels(stored: Any) -> NDArray[Any]:
                 kinds = (str,) if kind.kind in "UO" else (bool,) if kind.kind == "b" else (int, float)
                 right = kind.kind in "biufUO" and all(isinstance(label, kinds) for label in labels)
                 if right and _moderate(labels):
-                    # The widest text sets the width, whatever the file says: a width is memory.
-                    classes = np.array(labels, dtype=str if kind.kind == "U" else kind)
+                    classes = np.array(labels, dtype=_wide_enough(kind, labels) if kind.kind == "U" else kind)
                     finite = kind.kind != "f" or np.isfinite(classes).all()
                     if finite and np.array_equal(np.unique(classes), classes):  # each once, in their order
                         return classes
             except (TypeError, ValueError, OverflowError) as error:
                 raise ModelFileError(f"its classes are no labels: {error}") from error
     raise ModelFileError(f"its classes are {str(stored)[:80]!r}")
+
+
+def _wide_enough(kind: np.dtype[Any], labels: list[str]) -> str:
+    """Return the type that texts had; where its width would cost much memory, or is too little, the widest text's."""
+    longest, width = max(map(len, labels)), kind.itemsize // 4
+    return f"U{width}" if longest <= width <= max(16 * longest, 250_000 // len(labels)) else f"U{max(longest, 1)}"
 
 
 def _moderate(labels: list[Any]) -> bool:

@@ -10,16 +10,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import bdtrc
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
-from saccade.exceptions import LevelNotHeldWarning, OtherVersionWarning
+from saccade.exceptions import OtherVersionWarning
 from saccade.kernels.reordering import shuffle
 from saccade.kernels.state import STEP
+from saccade.learners.alarms import FEW, warn_if_level_not_held, warn_of_model, warn_of_scales
 from saccade.learners.online import OnlineLearner, UpdateRule, new_learner
 from saccade.learners.record import TrainingRecord
+from saccade.learners.sketch import RowSketch
 from saccade.planning.boundaries import Budget, as_boundary
 from saccade.planning.orders import CODES
 from saccade.reading.inputs import Rows, check_rows, check_weights, encode_labels, raise_not_finite, read_checked
@@ -41,9 +42,6 @@ from saccade.reading.sources import Source, column_source
 from saccade.version import __version__
 
 __all__ = ["AttentiveLearner"]
-
-# The chance of a false alarm when the audit's count is tested against the level.
-ALARM = 0.01
 
 
 def all_or_nothing(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -128,9 +126,10 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
             if self.shuffle:
                 shuffle(rows, seed, first + turn)
             self._pass(learners, X, codes, rows, weight)
-        self._take(learners, classes)
-        self.n_iter_, self._alarmed = self.max_iter, False
-        self._warn_if_level_not_held()
+        self._take(learners, classes, self._sketched(X, weight, going_on))
+        self.n_iter_ = self.max_iter
+        self._alarmed = warn_if_level_not_held(self._level, self.training_)
+        warn_of_model(self, X, codes, weight)
         return self
 
     @all_or_nothing
@@ -139,7 +138,8 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
     ) -> Self:
         """Learn from one pass over the rows, in their order; the first call needs all ``classes``.
 
-        The same stream of rows gives the same bits, however it is split into calls.
+        The same stream of rows gives the same bits, however it is split into calls. Scales of features are looked at in
+        the first call.
         """
         first = not hasattr(self, "_learners")
         self._check_parameters()
@@ -156,34 +156,45 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         weight = self._weights(X, y, known, codes, sample_weight, in_part=True)
         learners = self._new_learners(X, known) if first else self._continued_learners(X)
         self._pass(learners, X, codes, np.arange(X.shape[0], dtype=np.uint32), weight)
-        self._take(learners, known)
-        self.n_iter_, self._alarmed = 1, getattr(self, "_alarmed", False)
-        self._warn_if_level_not_held()
+        self._take(learners, known, self._sketched(X, weight, not first))
+        self.n_iter_ = 1
+        self._alarmed = getattr(self, "_alarmed", False) or warn_if_level_not_held(self._level, self.training_)
+        if first:
+            warn_of_scales(X[: 2 * FEW], getattr(self, "feature_names_in_", None))
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the label of each row, reading no further than the boundary demands."""
-        return self.read(X).label
+        """Return the label of each row, from all of its features; ``read`` stops early."""
+        return read_checked(self, X, column_source, self._run_in_full).label
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the margin at which the reading of each row ended, by which ``predict`` decides.
-
-        Use ``full_margin`` for margins that were read to the end.
-        """
-        return self.read(X).margin
-
-    def full_margin(self, X: Any) -> NDArray[np.float64]:
         """Return the margins from all features: ``X @ coef_.T + intercept_``, one column per class beyond two."""
         return read_checked(self, X, column_source, self._run_in_full).margin
 
+    def full_margin(self, X: Any) -> NDArray[np.float64]:
+        """Return what ``decision_function`` does."""
+        return self.decision_function(X)
+
     def read(self, X: Any) -> Reading:
-        """Return label, margin, number of features read and whether the reading stopped early, for each row."""
+        """Read each row no further than the boundary demands: label, margin, features read, whether it stopped early.
+
+        Nothing is certified: other labels than those of ``predict`` are as frequent as the boundary lets them be. Use
+        ``saccade.attend`` where that share is to be known.
+        """
         return read_checked(self, X, column_source, self._run_plans)
 
     def read_source(self, source: Source, *, full: bool = False) -> Reading:
         """Read the rows of any storage, in full or not; a row whose values are not finite has such a margin."""
         check_is_fitted(self)
         return Reading.of(self.classes_, self._run_in_full(source) if full else self._run_plans(source))
+
+    def predict_source(self, source: Source) -> Reading:
+        """Read the rows of any storage as ``predict`` does: in full."""
+        return self.read_source(source, full=True)
+
+    @property
+    def _level(self) -> float | None:
+        return getattr(as_boundary(self.boundary), "delta", None)
 
     @property
     def _plans(self) -> list[Plan]:
@@ -329,29 +340,19 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
             if row >= 0:
                 raise_not_finite(self, column_source(X), row)
 
-    def _take(self, learners: list[OnlineLearner], classes: NDArray[Any]) -> None:
+    def _sketched(self, X: Rows, weight: NDArray[np.float64], going_on: bool) -> RowSketch:
+        """Return the sketch of all rows so far; rows of weight 0 are none."""
+        before = getattr(self, "_sketch", RowSketch()) if going_on else RowSketch()
+        return before.add(X if weight.all() else X[weight > 0])
+
+    def _take(self, learners: list[OnlineLearner], classes: NDArray[Any], sketch: RowSketch) -> None:
         """Make what was learned visible, all at once, so that a failure before this leaves the model as it was."""
         weights, intercepts = zip(*(learner.weights() for learner in learners), strict=True)
-        self._learners = learners
+        self._learners, self._sketch = learners, sketch
         self.classes_ = classes
         self.coef_, self.intercept_ = np.array(weights), np.array(intercepts)
         self.t_ = int(learners[0].counters[STEP])
         self.training_ = TrainingRecord.of(learner.counters for learner in learners)
-
-    def _warn_if_level_not_held(self) -> None:
-        delta, record = getattr(as_boundary(self.boundary), "delta", None), self.training_
-        if delta is None or not record.decision_error > delta:
-            return
-        by_chance = bdtrc(record.n_missed - 1, record.n_important, delta)  # so many or more, at this level
-        if by_chance < ALARM and not self._alarmed:
-            self._alarmed = True
-            warnings.warn(
-                f"The level delta={delta} was not held while learning: of {record.n_important} audited important "
-                f"examples {record.n_missed} would have been filtered, {record.decision_error:.1%}. More passes "
-                "(max_iter) or a larger audit let the boundary settle; a smaller delta makes it more cautious.",
-                LevelNotHeldWarning,
-                stacklevel=4,  # the line that called fit
-            )
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_saccade_version": __version__}

@@ -14,6 +14,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from saccade.reading.arrays import FLOATS_AND_BYTES
+from saccade.reading.inputs import check_numbers, not_finite
 from saccade.reading.sources import Source, column_source
 from saccade.reading.tables import take_rows
 
@@ -26,6 +27,10 @@ ACCEPTED = (
     "RidgeClassifier, LinearDiscriminantAnalysis, saccade's own), alone or at the end of a Pipeline of StandardScaler, "
     "MinMaxScaler(clip=False), MaxAbsScaler and RobustScaler"
 )
+
+
+# The square of a value within these, and that of a millionth of it, are normal numbers of single precision.
+SMALLEST, LARGEST = 1e-12, 1e12
 
 
 @dataclass(frozen=True)
@@ -42,9 +47,19 @@ class LinearModel:
         return int(self.coef.shape[1])
 
     def values(self, X: Any, rows: NDArray[np.intp]) -> NDArray[np.floating]:
-        part = check_array(take_rows(X, rows), accept_sparse="csr", dtype=FLOATS_AND_BYTES, input_name="X")
+        some = take_rows(X, rows)
+        check_numbers(some)
+        part = check_array(some, accept_sparse="csr", dtype=FLOATS_AND_BYTES, ensure_all_finite=False, input_name="X")
         dense = part.toarray() if hasattr(part, "toarray") else part
-        return np.ascontiguousarray(dense, dtype=np.float64 if dense.dtype == np.float64 else np.float32)
+        with np.errstate(invalid="ignore"):
+            low, high = dense.min(axis=0), dense.max(axis=0)  # NaN where there is one
+        if not (np.isfinite(low).all() and np.isfinite(high).all()):
+            where, feature = np.argwhere(~np.isfinite(dense))[0]
+            raise not_finite(
+                float(dense[where, feature]), int(rows[where]), int(feature), self.columns, "AttentiveClassifier"
+            )
+        single = dense.dtype != np.float64 and _squares_fit(low, high)
+        return np.ascontiguousarray(dense, dtype=np.float32 if single else np.float64)
 
     def source(self, X: Any) -> Source:
         return column_source(X)
@@ -107,6 +122,12 @@ def take_apart(model: Any) -> LinearModel | None:
         intercept, coef = intercept + coef @ shift, coef * factor
     columns = None if names is None else tuple(map(str, names))
     return LinearModel(np.ascontiguousarray(coef), np.array(intercept), classes, columns)
+
+
+def _squares_fit(low: NDArray[Any], high: NDArray[Any]) -> bool:
+    """Whether variances of values between these, by column, neither overflow nor vanish in single precision."""
+    largest = np.maximum(np.abs(low.astype(np.float64)), np.abs(high.astype(np.float64)))
+    return bool(((largest == 0) | ((largest > SMALLEST) & (largest < LARGEST))).all())
 
 
 def _dense(coef: Any) -> Any:

@@ -8,6 +8,7 @@ independent. ``delta`` is the share of important examples, those with S_n < thet
 """
 
 import math
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Literal, Protocol
 
@@ -197,20 +198,23 @@ class Conditional(BaseEstimator):
                 raise ValueError(f"{self!r}: {name} must be a positive number.")
 
 
-_BY_NAME = {"full": Full, "constant": ConstantSTST, "curved": CurvedSTST}
+_BY_NAME: dict[str, Callable[[], Boundary]] = {"full": Full, "constant": ConstantSTST, "curved": CurvedSTST}
+_PLANNED: dict[str, Callable[[], Boundary]] = {"conditional": Conditional}
 
 
-def as_boundary(boundary: str | Boundary) -> Boundary:
-    """Return the boundary that a name stands for, or the object itself."""
+def as_boundary(boundary: str | Boundary, *, planned: bool = False) -> Boundary:
+    """Return the boundary that a name stands for, or the object itself; some are for plans alone."""
+    by_name = {**_BY_NAME, **(_PLANNED if planned else {})}
+    names = ", ".join(map(repr, by_name))
     if isinstance(boundary, str):
-        if boundary not in _BY_NAME:
-            raise ValueError(f"boundary={boundary!r}: the names are {', '.join(map(repr, _BY_NAME))}.")
-        named: Boundary = _BY_NAME[boundary]()
+        if boundary not in by_name:
+            raise ValueError(f"boundary={boundary!r}: the names are {names}.")
+        named: Boundary = by_name[boundary]()
         return named
     if isinstance(boundary, type) or not (hasattr(boundary, "law") and hasattr(boundary, "limit")):
         raise TypeError(
-            f"boundary={boundary!r}: expected one of {', '.join(map(repr, _BY_NAME))} or an object such as "
-            "Full(), Budget(k), ConstantSTST(delta) or CurvedSTST(delta)."
+            f"boundary={boundary!r}: expected one of {names} or an object such as Full(), Budget(k), "
+            f"ConstantSTST(delta){', CurvedSTST(delta) or Conditional()' if planned else ' or CurvedSTST(delta)'}."
         )
     return boundary
 

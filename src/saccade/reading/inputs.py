@@ -1,6 +1,7 @@
 """What users pass in: checked, encoded, and never copied without need."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from numbers import Real
 from typing import Any, NoReturn
 
@@ -11,18 +12,21 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
+from saccade.exceptions import NotNumbersError
 from saccade.reading.arrays import FLOATS_AND_BYTES, as_read_only
 from saccade.reading.plan import Outcome, Reading
 from saccade.reading.sources import Source
-from saccade.reading.tables import as_table
+from saccade.reading.tables import as_table, refuse_other_containers
 
 __all__ = [
     "Rows",
+    "check_numbers",
     "check_rows",
     "check_weights",
     "codes_among",
     "encode_labels",
     "feature_names",
+    "not_finite",
     "raise_not_finite",
     "read_checked",
 ]
@@ -39,6 +43,8 @@ def check_rows(estimator: BaseEstimator, X: Any, *, y: Any = "no_validation", re
     if _is_plain(estimator, X, reset) and (alone or _are_plain_labels(y, len(X))):
         estimator.n_features_in_ = X.shape[1]
         return as_read_only(X) if alone else (as_read_only(X), y)
+    refuse_other_containers(X)
+    check_numbers(X)
     checked = validate_data(
         estimator,
         X,
@@ -67,9 +73,36 @@ def _check_columns(estimator: BaseEstimator, X: Any) -> Any:
     if _is_plain(estimator, X, reset=False):
         return X
     check_is_fitted(estimator)
+    refuse_other_containers(X)
     if as_table(X) is not None:
         return validate_data(estimator, X, reset=False, skip_check_array=True)
     return check_rows(estimator, X, reset=False)
+
+
+def check_numbers(X: Any) -> None:
+    """Raise where a table, or an array of objects or texts, holds something that is no number, and say where."""
+    table = as_table(X)
+    if table is not None:
+        table.check_numbers()
+    elif type(X) is np.ndarray and X.dtype.kind in "OUS" and X.ndim == 2:
+        try:
+            X.astype(np.float64)
+        except ValueError:
+            _raise_no_number(X)
+        except TypeError:  # scikit-learn says what it is
+            return
+
+
+def _raise_no_number(X: NDArray[Any]) -> NoReturn:
+    for (row, feature), value in np.ndenumerate(X):
+        try:
+            float(value if isinstance(value, str | bytes) else 0)
+        except ValueError:
+            raise ValueError(
+                f"Row {row}, feature {feature} of X is {value!r}, not a number. Encode it, for example with "
+                "OneHotEncoder."
+            ) from None
+    raise ValueError("X holds values that are no numbers.")
 
 
 def _is_plain(estimator: BaseEstimator, X: Any, reset: bool) -> bool:
@@ -143,20 +176,24 @@ def codes_among(y: Any, classes: NDArray[Any]) -> NDArray[np.intp]:
 
 def raise_not_finite(estimator: BaseEstimator, source: Source, row: int) -> NoReturn:
     """Say which feature of the row is not finite, or that the sum of finite ones is not."""
-    values, rows = np.empty(source.shape[1]), np.array([row], dtype=np.uint32)
+    values, rows = np.zeros(source.shape[1]), np.array([row], dtype=np.uint32)
     for part in range(values.size):
-        source.fill(part, rows, 1, values[part : part + 1])
+        with suppress(NotNumbersError):  # a column that was not read
+            source.fill(part, rows, 1, values[part : part + 1])
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size == 0:
         raise ValueError(
             f"The margin of row {row} overflows although its features are finite: the largest is "
             f"{np.abs(values).max():.3g}. Scale the features, for example with StandardScaler."
         )
-    feature = bad[0]
     names = getattr(estimator, "feature_names_in_", None)
+    raise not_finite(values[bad[0]], row, int(bad[0]), names, type(estimator).__name__)
+
+
+def not_finite(value: float, row: int, feature: int, names: Sequence[str] | None, reader: str) -> ValueError:
+    """Return the error that says where in X a value is not finite."""
     name = f"feature {feature}" if names is None else f"feature {names[feature]!r} (column {feature})"
-    kind = "NaN" if np.isnan(values[feature]) else "infinity (inf)"
-    raise ValueError(
-        f"Input X contains {kind} at row {row}, {name}. {type(estimator).__name__} reads only finite values: "
-        "impute or drop it."
+    kind = "NaN" if np.isnan(value) else f"infinity ({'-inf' if value < 0 else 'inf'})"
+    return ValueError(
+        f"Input X contains {kind} at row {row}, {name}. {reader} reads only finite values: impute or drop it."
     )

@@ -1,6 +1,6 @@
 """Tables as sources: only the columns that are asked for are made into arrays, one after another."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import Any
 
@@ -9,10 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from saccade.exceptions import NotNumbersError
 from saccade.kernels.blocks import gather
 from saccade.reading.arrays import Selection
 
-__all__ = ["ColumnSource", "Table", "as_table", "take_rows"]
+__all__ = ["ColumnSource", "Table", "as_table", "refuse_other_containers", "take_rows"]
 
 Column = NDArray[Any]
 
@@ -60,6 +61,12 @@ class Table(ColumnSource):
         whole: Column = self._frame.to_native().to_numpy()
         return whole
 
+    def check_numbers(self) -> None:
+        """Raise where a column holds no numbers."""
+        for part, kind in enumerate(self._frame.schema.dtypes()):
+            if not (kind.is_numeric() or kind == nw.Boolean):
+                self._fetch(part)
+
 
 def _numbers(frame: "nw.DataFrame[Any]") -> Callable[[int], Column]:
     fetch = _fetcher(frame)
@@ -68,8 +75,8 @@ def _numbers(frame: "nw.DataFrame[Any]") -> Callable[[int], Column]:
         values = _as_numbers(fetch(part))
         if values is None:
             series = frame[:, part]
-            raise ValueError(
-                f"Column {series.name!r} holds {series.dtype}, not numbers. Encode it, as the model was taught."
+            raise NotNumbersError(
+                f"Column {series.name!r} holds {series.dtype}, not numbers. Encode it, for example with OneHotEncoder."
             )
         return values
 
@@ -117,6 +124,21 @@ def _fetcher(frame: "nw.DataFrame[Any]") -> Callable[[int], Column]:
 def _arrow_values(column: Any) -> Column:
     whole = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     return np.asarray(whole.to_numpy(zero_copy_only=False))
+
+
+def refuse_other_containers(X: Any) -> None:
+    """Raise where X is of a kind that holds no rows, or none yet."""
+    if isinstance(X, np.ndarray) or sp.issparse(X):  # a DOK matrix is a mapping too
+        return
+    if isinstance(X, Mapping):
+        raise TypeError(
+            f"X is a {type(X).__name__}, not an array or a table of rows. Make it one, for example with "
+            "pandas.DataFrame(X)."
+        )
+    if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
+        raise TypeError(
+            f"X is a {type(X).__name__}, whose rows are not there yet. Collect them first: in polars, pass X.collect()."
+        )
 
 
 def as_table(X: Any) -> Table | None:

@@ -1,0 +1,59 @@
+"""Rows that certify a learner must be others than those that it learned from."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_array
+
+from saccade.learners.sketch import Hashes, RowSketch, hash_rows
+from saccade.reading.arrays import FLOATS_AND_BYTES, as_read_only
+from saccade.reading.inputs import check_numbers
+from saccade.reading.tables import take_rows
+
+__all__ = ["refuse_training_rows"]
+
+# Rows that are converted at a time, to bound the memory.
+BLOCK = 4096
+
+
+def refuse_training_rows(model: Any, X: Any, rows: NDArray[np.intp]) -> None:
+    """Raise a ValueError where some of these rows of X are among those that a learner of ours was fitted on.
+
+    Models without a sketch of their training rows, such as those of other libraries, cannot be checked.
+    """
+    scalers: list[Any] = []
+    while isinstance(model, Pipeline | FrozenEstimator):
+        if isinstance(model, FrozenEstimator):
+            model = model.estimator
+        else:
+            scalers, model = [*scalers, model[:-1]], model.steps[-1][1]
+    sketch = getattr(model, "_sketch", None)
+    if not isinstance(sketch, RowSketch) or sketch.n_rows == 0:
+        return
+    hashes = np.concatenate([_hashes(X, rows[start : start + BLOCK], scalers) for start in range(0, rows.size, BLOCK)])
+    if sketch.recognises(hashes):
+        name, seen = type(model).__name__, int(np.isin(hashes, sketch.hashes).sum())
+        raise ValueError(
+            f"X has rows that {name} was fitted on: {seen:,} of the {rows.size:,} that were checked are among "
+            f"{sketch.hashes.size:,} of its {sketch.n_rows:,} training rows, of which it keeps hashes. On training "
+            "rows margins are clearer than on new ones, so that the certificate would not hold. Pass rows that were "
+            f"held out: sklearn.model_selection.train_test_split before fit, AttentiveClassifier({name}()).fit(X, y), "
+            "which splits by itself, or saccade fit --hold-out."
+        )
+
+
+def _hashes(X: Any, rows: NDArray[np.intp], scalers: list[Any]) -> Hashes:
+    """Return the hashes of rows as the learner saw them: scaled by the pipeline before it."""
+    part = take_rows(X, rows)
+    check_numbers(part)
+    for scaler in scalers:
+        with warnings.catch_warnings():
+            # A table for a pipeline that knows no names, or the other way round: the columns have been compared.
+            warnings.filterwarnings("ignore", message="X (has|does not have valid) feature names")
+            part = scaler.transform(part)
+    options: dict[str, Any] = {"accept_sparse": "csr", "dtype": FLOATS_AND_BYTES, "ensure_all_finite": False}
+    return hash_rows(as_read_only(check_array(part, **options)))
