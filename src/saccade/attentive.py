@@ -1,9 +1,10 @@
 """Any fitted linear classifier, read attentively, with a certificate."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +25,9 @@ from saccade.asking.inquiry import Inquiry, Questions, resume
 from saccade.asking.lazily import Fetch, LazyReading, read_lazily, read_lazily_async
 from saccade.learners.pegasos import Pegasos
 from saccade.models.additive import Additive
+from saccade.models.agreement import own_labels
 from saccade.models.apart import take_apart
+from saccade.models.thresholds import at_threshold
 from saccade.planning.boundaries import Boundary, Conditional, as_boundary
 from saccade.planning.families import Priced
 from saccade.planning.orders import CODES
@@ -57,6 +60,7 @@ def attend(
     *,
     delta: float = 0.01,
     confidence: float = 0.95,
+    threshold: float | None = None,
     boundary: str | Boundary = "conditional",
     order: str = "greedy",
     costs: ArrayLike | Mapping[Any, float] | None = None,
@@ -71,7 +75,7 @@ def attend(
     ----------
     model : fitted linear classifier, or Pipeline of per-feature scalers that ends in one
     X : rows such as will be predicted; no labels are needed. Some plan, the others calibrate.
-    delta, confidence, boundary, order, costs, groups, average_features, fewest, random_state
+    delta, confidence, threshold, boundary, order, costs, groups, average_features, fewest, random_state
         As for ``AttentiveClassifier``.
 
     Examples
@@ -90,6 +94,7 @@ def attend(
         FrozenEstimator(model),
         delta=delta,
         confidence=confidence,
+        threshold=threshold,
         boundary=boundary,
         order=order,
         costs=costs,
@@ -113,6 +118,9 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         The share of rows that may get another label than the full model gives them.
     confidence : float
         The probability, over the calibration rows, that the promise holds.
+    threshold : float, optional
+        For two classes, where the label changes: a probability where the model has ``predict_proba``, else a margin.
+        FixedThresholdClassifier and TunedThresholdClassifierCV bring their own. All margins are measured from it.
     boundary : {"conditional", "curved", "constant", "full"} or a boundary
     order : {"greedy", "sorted", "natural", "permuted", "sampled", "sampled-printed"}
     costs : array of shape (n_features,), or dict of feature or group to cost, optional
@@ -156,6 +164,7 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         "estimator": [having("fit"), NONE],
         "delta": [real(0, 1)],
         "confidence": [real(0, 1)],
+        "threshold": [real(-math.inf), NONE],
         "boundary": [instance(str), having("law", "limit")],
         "order": [text({"greedy", *CODES})],
         "costs": [ARRAY_LIKE, instance(dict), NONE],
@@ -174,6 +183,7 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         *,
         delta: float = 0.01,
         confidence: float = 0.95,
+        threshold: float | None = None,
         boundary: str | Boundary = "conditional",
         order: str = "greedy",
         costs: ArrayLike | Mapping[Any, float] | None = None,
@@ -188,6 +198,7 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.estimator = estimator
         self.delta = delta
         self.confidence = confidence
+        self.threshold = threshold
         self.boundary = boundary
         self.order = order
         self.costs = costs
@@ -210,6 +221,7 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         estimator = self.estimator
         if not isinstance(estimator, FrozenEstimator):
             estimator = self._fitted(X, y, np.sort(others), fit_params)
+        estimator = at_threshold(estimator, self.threshold)
         additive = _named(take_apart(estimator), X)
         prices = price_list(self.costs, self.groups, additive.n_columns, additive.columns)
         # A look costs time, which is not to be weighed against what users say that columns cost.
@@ -217,7 +229,9 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         terms = self._terms()
         planning, calibration = split_rows(others, calibration, additive.coef.shape[1], terms)
         seed = int(random.randint(2**31 - 1))
-        prepared = prepare(priced, additive.values(X, planning), additive.values(X, calibration), terms, seed)
+        values = additive.values(X, calibration)
+        own_labels(estimator, X, calibration, additive, values)
+        prepared = prepare(priced, additive.values(X, planning), values, terms, seed)
         validate_data(self, X, skip_check_array=True)
         self.estimator_, self.classes_, self.additive_ = estimator, additive.classes, additive
         self.plan_, self.certificate_, self.population_ = prepared.plan, prepared.certificate, prepared.population
@@ -229,12 +243,18 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """Return the label of each row, reading no further than the plan demands."""
         return self.read(X).label
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the margin at which the reading of each row ended, by which ``predict`` decides."""
-        return self.read(X).margin
+    @property
+    def decision_function(self) -> NoReturn:
+        """There is none: an early margin ranks nothing."""
+        raise AttributeError(
+            "AttentiveClassifier has no decision_function: the margin at which a reading stopped says on which side of "
+            "the threshold a row lies, and not how far. Use full_margin(X) for margins from all features, "
+            "estimator_.predict_proba(X) for probabilities, read(X).margin for the margin at the stop, and threshold= "
+            "to change where the label changes."
+        )
 
     def full_margin(self, X: Any) -> NDArray[np.float64]:
-        """Return the margins from all features."""
+        """Return the margins from all features, measured from the threshold."""
         return read_checked(self, X, self._source, self._run_in_full).margin
 
     def read(self, X: Any) -> Reading:

@@ -53,6 +53,7 @@ def attentive_from(archive: Archive) -> AttentiveClassifier:
     scores, n = plan.coef.shape
     try:
         parameters = {name: decode(name, value) for name, value in archive.field("parameters", dict).items()}
+        estimator.set_params(threshold=parameters.get("threshold"))
         model = AttentiveClassifier(FrozenEstimator(estimator), **parameters)
         model._check_parameters()
     except ModelFileError:
