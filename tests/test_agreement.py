@@ -1,4 +1,4 @@
-"""A model that is misread is refused: its own labels are compared with those of its weights before a promise is made."""
+"""A model that is misread is refused: its own labels are compared with those of its weights on the calibration rows."""
 
 import warnings
 

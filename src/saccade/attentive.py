@@ -32,7 +32,7 @@ from saccade.planning.boundaries import Boundary, Conditional, as_boundary
 from saccade.planning.families import Priced
 from saccade.planning.orders import CODES
 from saccade.planning.prepare import Terms, prepare, split_rows
-from saccade.planning.prices import Feature, price_list
+from saccade.planning.prices import price_list
 from saccade.reading.arrays import FLOATS_AND_BYTES
 from saccade.reading.inputs import feature_names, read_checked
 from saccade.reading.parameters import (
@@ -124,7 +124,8 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     boundary : {"conditional", "curved", "constant", "full"} or a boundary
     order : {"greedy", "sorted", "natural", "permuted", "sampled", "sampled-printed"}
     costs : array of shape (n_features,), or dict of feature or group to cost, optional
-        What each feature costs, for the greedy order and for the choice of the plan; 1 where nothing is said.
+        What each feature costs, for the greedy order and for the choice of the plan; 1 where nothing is said. What
+        costs 0 is read first.
     groups : dict of group to features, or a label for each feature, optional
         Features that are bought together, once: a blood sample, a record. A group costs what ``costs`` says of it, or
         the sum of its features' costs.
@@ -225,7 +226,7 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         additive = _named(take_apart(estimator), X)
         prices = price_list(self.costs, self.groups, additive.n_columns, additive.columns)
         # A look costs time, which is not to be weighed against what users say that columns cost.
-        priced = Priced(additive, prices, looking=self.costs is None and self.groups is None)
+        priced = Priced(additive, prices.to_plan_by(), looking=self.costs is None and self.groups is None)
         terms = self._terms()
         planning, calibration = split_rows(others, calibration, additive.coef.shape[1], terms)
         seed = int(random.randint(2**31 - 1))
@@ -279,13 +280,15 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self,
         costs: ArrayLike | Mapping[Any, float] | None = None,
         *,
-        known: Mapping[Feature, float | None] | None = None,
+        known: Any = None,
         groups: Mapping[Any, Sequence[Any]] | Sequence[Any] | None = None,
     ) -> Inquiry:
         """Begin to ask for the features of one row, one after another, until its label is clear.
 
-        ``known`` values cost nothing. ``costs`` and ``groups``, where given, replace those of the model for this row.
-        They change what ``spent`` says and what is fetched together, not the order, for the plan is what is certified.
+        ``known`` values cost nothing: a dict of feature to value, with None for what cannot be had, or a pandas Series,
+        such as a row of a table, whose missing values are not known yet. ``costs`` and ``groups``, where given, replace
+        those of the model for this row. They change what ``spent`` says and what is fetched together, not the order,
+        for the plan is what is certified.
         """
         return Inquiry(self._questions(costs, groups), known)
 

@@ -134,7 +134,7 @@ def _population(archive: Archive, n: int, scores: int) -> Population:
 def _prices(archive: Archive, n: int) -> Prices:
     purchase = archive.array("prices.purchase", np.int64, (n,))
     price = archive.array("prices.price", np.float64, (None,))
-    if ((purchase < 0) | (purchase >= price.size)).any() or (price <= 0).any():
+    if ((purchase < 0) | (purchase >= price.size)).any() or (price < 0).any():
         raise ModelFileError("its prices are impossible")
     return Prices(purchase.astype(np.intp), price)
 
