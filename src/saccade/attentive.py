@@ -24,8 +24,7 @@ from sklearn.utils.validation import (
 from saccade.asking.inquiry import Inquiry, Questions, resume
 from saccade.asking.lazily import Fetch, LazyReading, read_lazily, read_lazily_async
 from saccade.learners.pegasos import Pegasos
-from saccade.models.additive import Additive
-from saccade.models.agreement import own_labels
+from saccade.models.agreement import named_by, own_labels
 from saccade.models.apart import take_apart
 from saccade.models.thresholds import at_threshold
 from saccade.planning.boundaries import Boundary, Conditional, as_boundary
@@ -34,7 +33,7 @@ from saccade.planning.orders import CODES
 from saccade.planning.prepare import Terms, prepare, split_rows
 from saccade.planning.prices import price_list
 from saccade.reading.arrays import FLOATS_AND_BYTES
-from saccade.reading.inputs import feature_names, read_checked
+from saccade.reading.inputs import read_checked
 from saccade.reading.parameters import (
     ARRAY_LIKE,
     NONE,
@@ -145,6 +144,7 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     Attributes
     ----------
     estimator_, classes_, n_features_in_, feature_names_in_
+        With ``threshold`` the estimator is in a FixedThresholdClassifier.
     additive_ : Additive, what the estimator was taken apart into
     plan_ : Plan
     certificate_ : Certificate
@@ -223,7 +223,7 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if not isinstance(estimator, FrozenEstimator):
             estimator = self._fitted(X, y, np.sort(others), fit_params)
         estimator = at_threshold(estimator, self.threshold)
-        additive = _named(take_apart(estimator), X)
+        additive = named_by(take_apart(estimator), X)
         prices = price_list(self.costs, self.groups, additive.n_columns, additive.columns)
         # A look costs time, which is not to be weighed against what users say that columns cost.
         priced = Priced(additive, prices.to_plan_by(), looking=self.costs is None and self.groups is None)
@@ -398,23 +398,3 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _named(additive: Additive, X: Any) -> Additive:
-    """Return the model with the names of X's columns where it knows none; raise where the two do not fit together."""
-    if X.shape[1] != additive.n_columns:
-        raise ValueError(
-            f"The model was fitted on {additive.n_columns} features, but X has {X.shape[1]}. Pass rows of the same "
-            "features."
-        )
-    given, taught = feature_names(X), additive.columns
-    if given is None:
-        return additive
-    names = tuple(map(str, given))
-    if taught is not None and taught != names:
-        apart = next(k for k, name in enumerate(taught) if name != names[k])
-        raise ValueError(
-            "The feature names should match those that the model was fitted on, in the same order: column "
-            f"{apart} of X is {names[apart]!r}, not {taught[apart]!r}."
-        )
-    return additive.named(names)

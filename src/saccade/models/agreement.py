@@ -1,4 +1,7 @@
-"""Does a model, taken apart, give the labels that it gives itself? Asked of rows, before anything is promised."""
+"""Do a model and the rows go together, and does it, taken apart, give the labels that it gives itself?
+
+Asked before anything is promised.
+"""
 
 import warnings
 from typing import Any
@@ -8,10 +11,11 @@ from numpy.typing import NDArray
 
 from saccade.models.additive import Additive
 from saccade.models.apart import ACCEPTED, innermost
+from saccade.reading.inputs import feature_names
 from saccade.reading.plan import decided
 from saccade.reading.tables import take_rows
 
-__all__ = ["own_labels"]
+__all__ = ["named_by", "own_labels"]
 
 Reals = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -21,6 +25,26 @@ Codes = NDArray[np.intp]
 TIED = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-5}
 # Rows whose scores are computed at once, in double precision.
 BLOCK = 4096
+
+
+def named_by(additive: Additive, X: Any) -> Additive:
+    """Return the model with the names of X's columns where it knows none; raise where the two do not fit together."""
+    if X.shape[1] != additive.n_columns:
+        raise ValueError(
+            f"The model was fitted on {additive.n_columns} features, but X has {X.shape[1]}. Pass rows of the same "
+            "features."
+        )
+    given, taught = feature_names(X), additive.columns
+    if given is None:
+        return additive
+    names = tuple(map(str, given))
+    if taught is not None and taught != names:
+        apart = next(k for k, name in enumerate(taught) if name != names[k])
+        raise ValueError(
+            "The feature names should match those that the model was fitted on, in the same order: column "
+            f"{apart} of X is {names[apart]!r}, not {taught[apart]!r}."
+        )
+    return additive.named(names)
 
 
 def own_labels(model: Any, X: Any, rows: NDArray[np.intp], additive: Additive, values: NDArray[np.floating]) -> Codes:
