@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import FixedThresholdClassifier, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.svm import SVC, LinearSVC, NuSVC
@@ -148,3 +148,5 @@ def test_scikit_learn_scores_labels_and_refuses_to_rank():
     assert cross_val_score(model, X, y, cv=3, scoring="accuracy").min() > 0.7
     with pytest.raises(AttributeError, match="none of the following attributes: decision_function, predict_proba"):
         cross_val_score(model, X, y, cv=3, scoring="roc_auc", error_score="raise")
+    with pytest.raises(AttributeError, match="none of the following attributes: predict_proba, decision_function"):
+        FixedThresholdClassifier(model.fit(X, y), threshold=0.2).predict(X)

@@ -126,7 +126,10 @@ def _check_scores(model: Any, coef: Reals, classes: NDArray[Any]) -> None:
             f"and there is no score for each. Fit LinearSVC instead. Accepted are {ACCEPTED}."
         )
     if coef.shape[0] != (1 if classes.size == 2 else classes.size):
-        raise TypeError(f"{name} has {coef.shape[0]} scores for {classes.size} classes. Accepted are {ACCEPTED}.")
+        raise TypeError(
+            f"{name} has {coef.shape[0]} scores for {classes.size} classes. If it was fitted on several targets "
+            f"(multilabel), fit a model for each. Accepted are {ACCEPTED}."
+        )
 
 
 def _dense(coef: Any) -> Any:
