@@ -222,8 +222,8 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         estimator = self.estimator
         if not isinstance(estimator, FrozenEstimator):
             estimator = self._fitted(X, y, np.sort(others), fit_params)
-        estimator = at_threshold(estimator, self.threshold)
-        additive = named_by(take_apart(estimator), X)
+        model = at_threshold(estimator, self.threshold)
+        additive = named_by(take_apart(model), X)
         prices = price_list(self.costs, self.groups, additive.n_columns, additive.columns)
         # A look costs time, which is not to be weighed against what users say that columns cost.
         priced = Priced(additive, prices.to_plan_by(), looking=self.costs is None and self.groups is None)
@@ -231,10 +231,10 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         planning, calibration = split_rows(others, calibration, additive.coef.shape[1], terms)
         seed = int(random.randint(2**31 - 1))
         values = additive.values(X, calibration)
-        own_labels(estimator, X, calibration, additive, values)
+        own_labels(model, X, calibration, additive, values)
         prepared = prepare(priced, additive.values(X, planning), values, terms, seed)
         validate_data(self, X, skip_check_array=True)
-        self.estimator_, self.classes_, self.additive_ = estimator, additive.classes, additive
+        self.estimator_, self.classes_, self.additive_ = model, additive.classes, additive
         self.plan_, self.certificate_, self.population_ = prepared.plan, prepared.certificate, prepared.population
         self.prices_ = prices
         self.__dict__.pop("_shared_questions", None)  # of an earlier fit
