@@ -26,3 +26,9 @@ def attended(name):
     frame = pd.DataFrame(X, columns=NAMES)
     model = LogisticRegression(max_iter=500).fit(frame[:1000], y[:1000])
     return attend(model, frame[1000:], delta=0.05, random_state=0, **options), frame
+
+
+def seen(attentive, rows):
+    """Return which rows have no value outside of what was seen when the model was certified."""
+    population = attentive.population_
+    return ((rows >= population.low) & (rows <= population.high)).to_numpy().all(axis=1)

@@ -17,6 +17,7 @@ from sklearn.linear_model import LogisticRegression
 import saccade
 from data import correlated
 from saccade import Pegasos
+from saccade.cli.ask import _range
 from saccade.cli.main import run
 
 N_FEATURES = 12
@@ -93,6 +94,7 @@ def test_json_is_all_that_goes_to_standard_output(ask, model, longest):
     assert found == {
         "label": int(inquiry.label),
         "certified": True,
+        "outside": {},
         "confidence": inquiry.confidence,
         "margin": inquiry.margin,
         "asked": list(inquiry.asked),
@@ -108,19 +110,61 @@ def test_what_is_known_is_not_asked_for(ask, model, longest):
     assert done.stderr == ""
 
 
-def test_a_wrong_answer_is_asked_for_again_and_a_strange_one_is_remarked_on(ask, model, longest):
-    _, _, given = longest
-    done = ask(model, answers=["tall", "nan", *given])
-    assert done.returncode == 0
-    assert "'tall' is not a number" in done.stderr
-    assert "Tell a finite number" in done.stderr
-    assert "outside what the model was planned on" in ask(model, answers=["1e6"] * N_FEATURES).stderr
+def test_a_wrong_answer_is_asked_for_again_in_the_words_of_the_command_line(ask, model, longest):
+    _, inquiry, given = longest
+    done = ask(model, "--json", answers=["tall", "nan", "", *given])
+    assert json.loads(done.stdout)["label"] == inquiry.label
+    first, second, third = [line for line in done.stderr.splitlines() if "Type a number" in line]
+    assert "'tall' is no number. Type a number, ? where it cannot be had, or < to take" in first
+    assert "'nan' is no number. Type" in second
+    assert "There is no value. Type" in third
+    assert "None" not in done.stderr
+    assert done.stderr.count(f"{inquiry.asked[0]} [") == 4
 
 
-def test_what_cannot_be_had_may_be_skipped(ask, model):
-    found = json.loads(ask(model, "--json", answers=["?"] * 6 + [""] * (N_FEATURES - 6)).stdout)
+def test_a_value_outside_of_what_was_seen_is_not_certified_and_named(ask, model, longest):
+    _, inquiry, given = longest
+    name = inquiry.asked[0]
+    done = ask(model, answers=["1000", *["0"] * N_FEATURES])
+    assert "outside of what was seen" in done.stderr
+    assert f"not certified: {name} = 1000, where -" in done.stdout
+    rest = ask(model, f"--known={name}=-1000", "--json", answers=[*given[1:], *["0"] * N_FEATURES])
+    assert json.loads(rest.stdout)["outside"] == {name: -1000.0}
+    assert json.loads(rest.stdout)["certified"] is False
+
+
+@pytest.mark.parametrize("shown", [(-2.34567, 1234.5678), (0.0, 0.00012345), (5.0, 5.0), (0.0, 0.0), (1e-9, 3.00004)])
+def test_what_is_shown_of_a_range_may_be_typed(shown):
+    low, high = map(float, _range(*shown).split(" to "))
+    assert shown[0] <= low <= high <= shown[1]
+
+
+def test_the_last_answer_can_be_taken_back(ask, model, longest, tmp_path):
+    _, inquiry, given = longest
+    state = tmp_path / "answers.json"
+    done = ask(model, "--state", state, answers=["<", "1000", "<", given[0], given[1]])
+    assert "No answer is left that could be taken back." in done.stderr
+    assert f"taken back: {inquiry.asked[0]}" in done.stderr
+    again = ask(model, "--state", state, "--json", answers=["<", *given[1:]])
+    found = json.loads(again.stdout)
+    assert found["label"] == inquiry.label
+    assert found["certified"]
+    assert found["spent"] == inquiry.spent
+    assert found["asked"] == list(inquiry.asked)
+
+
+def test_what_cannot_be_had_may_be_skipped_and_costs_nothing(ask, model):
+    found = json.loads(ask(model, "--json", answers=["?"] * N_FEATURES).stdout)
     assert not found["certified"]
     assert len(found["asked"]) == N_FEATURES
+    assert found["spent"] == 0
+    assert "too much was missing" in ask(model, answers=["?"] * N_FEATURES).stdout
+    assert f"{inquiry_first(ask, model)} [" not in ask(model, f"--known={inquiry_first(ask, model)}=?").stderr
+
+
+def inquiry_first(ask, model):
+    """The first feature that is asked for."""
+    return ask(model).stderr.split(" [")[0]
 
 
 def test_a_questionnaire_goes_on_another_day(ask, model, longest, tmp_path):
@@ -145,7 +189,9 @@ def test_a_questionnaire_goes_on_another_day(ask, model, longest, tmp_path):
     [
         (["--known", "height=3"], "no feature 'height'", 2),
         (["--known", "f1"], "NAME=VALUE", 2),
-        (["--known", "f1=tall"], "not a number", 2),
+        (["--known", "f1=tall"], "'tall' is no number. Give a number, or ?", 2),
+        (["--known", "f1="], "There is no value.", 2),
+        (["--known", "f1=inf"], "'inf' is no number", 2),
         (["--known", "f1=1", "--known", "f1=2"], "given twice", 2),
         (["--colour"], "No such option", 2),
     ],

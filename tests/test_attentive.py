@@ -254,7 +254,7 @@ def test_sample_weights_are_routed_to_the_estimator():
         ({"order": "sampled"}, "more than once"),
         ({"boundary": "wavy"}, "boundary"),
         ({"boundary": Conditional(ridge=-1)}, "ridge"),
-        ({"costs": np.zeros(60)}, "costs"),
+        ({"costs": np.full(60, -1.0)}, "costs"),
         ({"costs": np.ones(3)}, "costs"),
         ({"average_features": -1}, "average_features"),
     ],

@@ -37,24 +37,28 @@ def unexplained(X, scores, weight, features):
 @given(
     seed=st.integers(0, 10_000),
     costly=st.booleans(),
+    free=st.sets(st.integers(0, 7)),
     groups=st.sampled_from([None, {"pair": [1, 5], "three": [0, 2, 7]}]),
     several=st.booleans(),
 )
-def test_what_is_given_up_first_costs_least_for_its_price(seed, costly, groups, several):
+def test_what_is_given_up_first_costs_least_for_its_price_and_what_is_free_is_kept(seed, costly, free, groups, several):
     X, coef, weight = problem(seed)
     rng, weight = np.random.default_rng(seed), weight / weight.sum()
     coef = rng.normal(size=(3, 8)) if several else coef[None]
-    prices = price_list(rng.uniform(0.1, 10, 8) if costly else None, groups, 8, None)
+    costs = rng.uniform(0.1, 10, 8) if costly else np.ones(8)
+    costs[list(free)] = 0
+    prices = price_list(costs, groups, 8, None)
     found = regress(X, coef, weight, 8, ridge=1e-12, prices=prices)
     ranked = found.order[_by_importance(found, prices)].tolist()
     scores = (coef - coef.mean(axis=0) if several else coef) @ X.T
     assert sorted(ranked) == list(range(8))
     while ranked:
         bought = {int(one): set(prices.members(int(one))) for one in np.unique(prices.purchase[ranked])}
+        paid = {one for one in bought if prices.price[one] > 0} or set(bought)
         loss = {
-            one: (unexplained(X, scores, weight, set(ranked) - those) - unexplained(X, scores, weight, ranked))
-            / prices.price[one]
-            for one, those in bought.items()
+            one: (unexplained(X, scores, weight, set(ranked) - bought[one]) - unexplained(X, scores, weight, ranked))
+            / (prices.price[one] or 1.0)
+            for one in paid
         }
         given_up = bought[int(prices.purchase[ranked[-1]])]
         assert set(ranked[-len(given_up) :]) == given_up

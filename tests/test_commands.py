@@ -17,6 +17,7 @@ import pytest
 import skops.io as skops
 from sklearn.datasets import dump_svmlight_file
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
@@ -124,6 +125,33 @@ def test_a_page_shows_the_plan_of_a_certified_model(folder, capsys):
     saccade.save(Pegasos().fit(FRAME, labels), "m.saccade")
     assert run(["inspect", "m.saccade", "--html", "other.html"]) == 2
     assert not (folder / "other.html").exists()
+
+
+def test_a_threshold_is_certified_kept_and_certified_anew(folder, capsys):
+    model = LogisticRegression().fit(FRAME[:3000], labels[:3000])
+    expected = model.classes_[(model.predict_proba(FRAME)[:, 1] >= 0.8).astype(int)]
+    skops.dump(model, "m.skops")
+    fixed = FixedThresholdClassifier(LogisticRegression(), threshold=0.8, pos_label=model.classes_[1])
+    skops.dump(fixed.fit(FRAME[:3000], labels[:3000]), "fixed.skops")
+    arguments = ["train.csv", "--target", "kind", "--delta", "0.1", "--force", "-o", "a.saccade"]
+    for given in (
+        ["m.skops", "--threshold", "0.8"],
+        ["a.saccade"],
+        ["a.saccade", "--threshold", "0.8"],
+        ["fixed.skops"],
+    ):
+        assert run(["attend", *given, *arguments]) == 0
+        full = saccade.load("a.saccade").full_margin(FRAME) > 0
+        np.testing.assert_array_equal(model.classes_[full.astype(int)], expected)
+    capsys.readouterr()
+    assert run(["attend", "a.saccade", "--threshold", "0.3", *arguments]) == 1
+    assert "only the weights at threshold=None are known" in capsys.readouterr().err
+    assert run(["attend", "m.skops", "--threshold", "1.2", *arguments]) == 1
+    assert "Pass a number above 0 and below 1" in capsys.readouterr().err
+    FRAME[FRAME.columns[::-1]].to_csv("turned.csv", index=False)
+    skops.dump(FixedThresholdClassifier(model, threshold=0.8), "prefit.skops")  # only the model inside knows the names
+    assert run(["attend", "prefit.skops", "turned.csv", *arguments[3:]]) == 0
+    assert saccade.load("a.saccade").additive_.columns == tuple(FRAME.columns)
 
 
 def test_a_skops_file_of_a_linear_model_is_certified_and_another_refused(folder, capsys):

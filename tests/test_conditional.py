@@ -31,17 +31,20 @@ def test_the_prediction_is_the_weighted_least_squares_fit(seed, size, given_orde
 
 
 @settings(deadline=None, max_examples=30)
-@given(seed=st.integers(0, 10_000), costly=st.booleans())
-def test_the_next_feature_explains_most_for_its_cost(seed, costly):
+@given(seed=st.integers(0, 10_000), costly=st.booleans(), n_free=st.integers(0, 8))
+def test_the_next_feature_explains_most_for_its_cost_and_what_is_free_comes_first(seed, costly, n_free):
     X, coef, weight = problem(seed)
     weight = weight / weight.sum()
     costs = np.random.default_rng(seed).uniform(0.1, 10, 8) if costly else np.ones(8)
+    free = set(np.random.default_rng(seed).permutation(8)[:n_free].tolist())
+    costs[list(free)] = 0
     found = regress_one(X, coef, weight, 8, ridge=1e-12, prices=price_list(costs, None, 8, None))
     left = least_squares(X, X @ coef, weight, [])[1]
     for k in range(7):
         read = list(found.order[:k])
         worth = {
-            j: (left - least_squares(X, X @ coef, weight, [*read, j])[1]) / costs[j] for j in set(range(8)) - set(read)
+            j: (left - least_squares(X, X @ coef, weight, [*read, j])[1]) / (costs[j] or 1.0)
+            for j in (free - set(read)) or set(range(8)) - set(read)
         }
         assert worth[found.order[k]] == pytest.approx(max(worth.values()), rel=1e-6)
         left = least_squares(X, X @ coef, weight, [*read, found.order[k]])[1]

@@ -6,13 +6,15 @@ import os
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 import reference
-from attended import MODELS, NAMES, N, attended
+from attended import GROUPS, MODELS, NAMES, N, attended, seen
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
+import saccade
 from data import correlated
 from saccade import attend
 from saccade.planning.absence import plan_without
@@ -58,7 +60,7 @@ def test_an_inquiry_ends_as_the_reader_does(name):
         inquiry = answer_all(attentive.inquire(), frame.iloc[i])
         assert inquiry.label == reading.label[i]
         assert len(inquiry.asked) == reading.n_read[i]
-        assert inquiry.certified
+        assert inquiry.certified == (not inquiry.outside)
         np.testing.assert_array_equal(inquiry.margin, reading.margin[i])
 
 
@@ -82,7 +84,7 @@ def test_what_is_known_beforehand_costs_nothing_and_changes_no_label(two, rows_o
         plain = answer_all(two.inquire(), row)
         helped = answer_all(two.inquire(known={NAMES[first]: row.iloc[first], NAMES[last]: row.iloc[last]}), row)
         assert helped.label == plain.label
-        assert helped.certified
+        assert helped.certified == (not helped.outside)
         assert helped.spent < plain.spent
         assert NAMES[first] not in helped.asked
     everything = two.inquire(known=dict(rows_of_two.iloc[0]))
@@ -146,7 +148,8 @@ def test_what_cannot_be_had_is_replaced_by_what_the_other_features_tell(name):
         margin, n_read, _ = reference.read_row(without, np.where(lacking, 0.0, row))
         np.testing.assert_allclose(inquiry.margin, margin if len(margin) > 1 else margin[0])
         assert len(inquiry.asked) == n_read
-        assert inquiry.certified == (not lacking.any() or tuple(np.flatnonzero(lacking)) in attentive.population_.spare)
+        spared = not lacking.any() or tuple(np.flatnonzero(lacking)) in attentive.population_.spare
+        assert inquiry.certified == (spared and not inquiry.outside)
 
 
 def test_with_everything_missing_the_label_is_what_is_expected_and_not_certified(two):
@@ -275,22 +278,148 @@ def test_an_inquiry_that_was_tampered_with_is_refused(two, written, changed, mes
         two.resume(text.replace(written, changed))
 
 
+@pytest.mark.parametrize("how", ["tell", "tell_many", "known", "resume"])
+@pytest.mark.parametrize("beyond", [-1e-9, 1e-9, 1e6])
+def test_a_value_outside_of_what_was_seen_is_not_certified(two, how, beyond):
+    """However it is told; the ends of the range themselves have been seen."""
+    low, high = two.population_.low, two.population_.high
+    first = int(two.plan_.order[0])
+    for value in (low[first], high[first], (low if beyond < 0 else high)[first] + beyond):
+        inquiry = two.inquire(known={NAMES[first]: value}) if how == "known" else two.inquire()
+        if how == "tell_many":
+            inquiry.tell_many({NAMES[first]: value})
+        elif how != "known":
+            inquiry.tell(value)
+        if how == "resume":
+            inquiry = two.resume(inquiry.to_json())
+        while inquiry.wanted is not None:
+            inquiry.tell(two.population_.mean[NAMES.index(inquiry.wanted)])
+        inside = low[first] <= value <= high[first]
+        assert inquiry.outside == ({} if inside else {NAMES[first]: value})
+        assert inquiry.certified == inside
+
+
+def test_the_last_answer_can_be_taken_back_also_once_the_label_is_clear(two, rows_of_two):
+    row = rows_of_two.iloc[int(np.argmax(two.read(rows_of_two).n_read))]
+    inquiry, before = two.inquire(known={"f7": row["f7"]}), []
+    with pytest.raises(ValueError, match="No answer is left"):
+        inquiry.take_back()
+    while inquiry.wanted is not None:
+        before.append((inquiry.to_json(), inquiry.wanted, inquiry.spent, inquiry.margin))
+        inquiry.tell(row[inquiry.wanted])
+    ended = inquiry.label, inquiry.margin, inquiry.spent
+    for state in reversed(before):
+        assert inquiry.take_back() == (state[1],)
+        assert (inquiry.to_json(), inquiry.wanted, inquiry.spent, inquiry.margin) == state
+    assert inquiry.asked == ()
+    answer_all(inquiry, row)
+    assert (inquiry.label, inquiry.margin, inquiry.spent) == ended
+
+
+def test_what_was_told_together_is_taken_back_together(grouped, rows_of_two):
+    row, inquiry = rows_of_two.iloc[0], grouped.inquire()
+    untouched = inquiry.to_json()
+    inquiry.tell_many({name: row[name] for name in GROUPS["sample"][:2]} | {"f5": None})
+    inquiry.tell_many({})
+    assert set(inquiry.take_back()) == set(GROUPS["sample"])
+    assert inquiry.to_json() == untouched
+    assert inquiry.spent == 0
+
+
+def test_what_could_not_be_had_costs_nothing(two, grouped, rows_of_two):
+    inquiry = two.inquire()
+    inquiry.tell(None)
+    assert len(inquiry.asked) == 1
+    assert inquiry.spent == 0
+    row = rows_of_two.iloc[int(np.argmax(grouped.read(rows_of_two).n_read))]
+    inquiry = grouped.inquire()
+    while inquiry.wanted not in (None, *GROUPS["sample"]):
+        inquiry.tell(row[inquiry.wanted])
+    paid, group = inquiry.spent, [name for name in inquiry.needed if name in GROUPS["sample"]]
+    assert len(group) == 3
+    inquiry.tell_many({group[0]: None, group[1]: None})
+    assert inquiry.spent == paid
+    inquiry.tell(row[group[2]])  # a group is paid for where one of its values could be had
+    assert inquiry.spent == paid + 3
+
+
+@pytest.mark.parametrize("dtype", [float, object, "Float64"])
+def test_a_series_is_known_but_for_its_gaps(two, rows_of_two, dtype):
+    row = rows_of_two.iloc[0].astype(dtype)
+    assert two.inquire(known=row).label == two.predict(rows_of_two[:1])[0]
+    row[["f1", "f4"]] = None
+    inquiry = two.inquire(known=row)
+    assert inquiry.to_json() == two.inquire(known=row.drop(["f1", "f4"]).to_dict()).to_json()
+    assert set(inquiry.needed) <= {"f1", "f4"}
+    with pytest.raises(ValueError, match="no feature 'height'"):
+        two.inquire(known=pd.Series({"height": 3.0}))
+
+
+def test_what_is_free_is_asked_for_first_and_costs_nothing(rows_of_two):
+    X, model = rows_of_two, attended("two classes")[0].estimator_
+    last = [NAMES[j] for j in attended("two classes")[0].plan_.order[-3:]]
+    free = attend(model, X[1000:], delta=0.05, costs=dict.fromkeys(last, 0), random_state=0)
+    assert {NAMES[j] for j in free.plan_.order[:3]} == set(last)
+    inquiry = answer_all(free.inquire(), X.iloc[0])
+    assert inquiry.spent == len(inquiry.asked) - 3
+    assert answer_all(free.resume(free.inquire(np.zeros(N)).to_json()), X.iloc[0]).spent == 0
+    nothing = attend(model, X[1000:], delta=0.05, costs=np.zeros(N), random_state=0)
+    assert nothing.read(X).n_read.mean() < N / 2
+    assert nothing.prices_.price.sum() == 0
+    columns = attend(model, X[1000:], delta=0.05, costs=dict.fromkeys(last, 0), fewest="columns", random_state=0)
+    assert {NAMES[j] for j in columns.plan_.order[:3]} == set(last)
+
+
+def test_a_file_keeps_prices_of_nothing(two, rows_of_two, tmp_path):
+    free = attend(two.estimator_, rows_of_two[1000:], delta=0.05, costs={"f0": 0.0}, random_state=0)
+    saccade.save(free, tmp_path / "model")
+    assert saccade.load(tmp_path / "model").prices_.price[0] == 0
+
+
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["tell", "tell None", "out of turn", "several", "bad value", "bad name", "second", "resume"]),
+        st.sampled_from(
+            [
+                "tell",
+                "tell None",
+                "outside",
+                "out of turn",
+                "several",
+                "bad value",
+                "bad name",
+                "second",
+                "take back",
+                "resume",
+            ]
+        ),
         st.integers(0, N - 1),
     ),
     max_size=25,
 )
 
 
+def replayed(attentive, text):
+    """What follows from an inquiry's state: values (NaN where unknown), gaps, and the features told."""
+    state, values, gaps = json.loads(text), np.full(N, np.nan), np.zeros(N, dtype=bool)
+    for position, value in [*state["known"], *(pair for told in state["told"] for pair in told)]:
+        gaps[position] = value is None
+        values[position] = np.nan if value is None else value
+    return values, gaps
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 @settings(deadline=None, max_examples=EXAMPLES)
-@given(row=st.integers(0, 3999), steps=STEPS, with_gaps=st.booleans())
-def test_any_sequence_of_answers_ends_in_the_readers_label(name, row, steps, with_gaps):
+@given(
+    row=st.integers(0, 3999),
+    steps=STEPS,
+    with_gaps=st.booleans(),
+    free=st.sets(st.integers(0, N - 1)),
+)
+def test_any_sequence_of_answers_ends_in_the_readers_label(name, row, steps, with_gaps, free):
     attentive, frame = attended(name)
-    values, inquiry, gaps = frame.iloc[row], attentive.inquire(), set()
+    costs = [0.0 if j in free else 1.0 + j for j in range(N)]
+    values, inquiry = frame.iloc[row].copy(), attentive.inquire(costs)
     for step, position in steps:
         before = inquiry.to_json()
         feature = NAMES[position]
@@ -300,9 +429,9 @@ def test_any_sequence_of_answers_ends_in_the_readers_label(name, row, steps, wit
                 case "tell":
                     inquiry.tell(values[inquiry.wanted] if inquiry.wanted else 0.0)
                 case "tell None" if with_gaps:
-                    wanted = inquiry.wanted
                     inquiry.tell(None)
-                    gaps.add(wanted)
+                case "outside":
+                    inquiry.tell(50.0 + position)
                 case "out of turn":
                     inquiry.tell_many({feature: values[feature]})
                 case "several":
@@ -313,18 +442,30 @@ def test_any_sequence_of_answers_ends_in_the_readers_label(name, row, steps, wit
                     inquiry.tell_many({"nothing": 1.0})
                 case "second":
                     inquiry.tell_many({feature: 1.0, position: 2.0})
+                case "take back":
+                    told = json.loads(before)["told"]
+                    back = inquiry.take_back()
+                    assert [NAMES.index(one) for one in back] == [position for position, _ in told[-1]]
+                    assert json.loads(inquiry.to_json())["told"] == told[:-1]
                 case "resume":
                     inquiry = attentive.resume(before)
         except ValueError:
             assert inquiry.to_json() == before
+        again = attentive.resume(inquiry.to_json())
+        for state in ("wanted", "needed", "label", "outside", "certified", "asked", "spent"):
+            assert getattr(again, state) == getattr(inquiry, state)
     while inquiry.wanted is not None:
         inquiry.tell(values[inquiry.wanted])
-    label = attentive.predict(frame.iloc[[row]])[0]
-    if not gaps:
-        assert inquiry.label == label
-        assert inquiry.certified
+    told, gaps = replayed(attentive, inquiry.to_json())
+    whole = np.where(np.isnan(told), values, told)
+    had = [NAMES.index(one) for one in inquiry.asked if not gaps[NAMES.index(one)]]
+    assert inquiry.spent == attentive.inquire(costs)._questions.prices.total(had)
+    assert bool(inquiry.outside) == (~seen(attentive, pd.DataFrame([told], columns=NAMES).fillna(0))[0])
+    if not gaps.any():
+        assert inquiry.label == attentive.predict(pd.DataFrame([whole], columns=NAMES))[0]
+        assert inquiry.certified == (not inquiry.outside)
     else:
-        lacking = np.isin(NAMES, list(gaps))
-        without = plan_without(attentive.plan_, attentive.population_, lacking, 0.05)
-        filled = np.where(lacking, 0.0, values)[None]
+        without = plan_without(attentive.plan_, attentive.population_, gaps, 0.05)
+        filled = np.where(gaps, 0.0, whole)[None]
         assert inquiry.label == attentive.classes_[decided(read_plan(without, ArraySource(filled)).margin)[0]]
+        assert not (inquiry.outside and inquiry.certified)

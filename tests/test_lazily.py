@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from attended import NAMES, attended
+from attended import NAMES, attended, seen
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def check(found, attentive, frame, count=100):
     np.testing.assert_array_equal(found.label, reading.label)
     np.testing.assert_array_equal(found.n_asked, reading.n_read)
     np.testing.assert_array_equal(found.margin, reading.margin)
-    assert found.certified.all()
+    assert found.certified[seen(attentive, frame[:count])].all()
     assert found.failed == {}
     assert len(found) == count
 
@@ -311,3 +311,16 @@ def test_no_rows_give_an_empty_reading(two):
     found = two.predict_lazily(lambda row, feature: 0.0, [])
     assert len(found) == 0
     assert found.label.dtype == two.classes_.dtype
+
+
+def test_a_fetched_value_outside_of_what_was_seen_is_not_certified(two, rows_of_two):
+    rows = np.flatnonzero(seen(two, rows_of_two))[:20]
+    first = NAMES[int(two.plan_.order[0])]
+    strange = {int(rows[3]): 1e6, int(rows[7]): -1e6}
+    found = two.predict_lazily(
+        lambda row, feature: (
+            strange.get(row, rows_of_two.loc[row, first]) if feature == first else rows_of_two.loc[row, feature]
+        ),
+        rows.tolist(),
+    )
+    assert np.flatnonzero(~found.certified).tolist() == [3, 7]

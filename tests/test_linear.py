@@ -72,7 +72,7 @@ def test_frozen_models_sparse_weights_and_our_own_learners():
     [
         (GaussianNB().fit(X, y), "GaussianNB is no model that can be read part by part"),
         (make_pipeline(Normalizer(), LogisticRegression()).fit(X, y), "does not scale each feature by itself"),
-        (make_pipeline(MinMaxScaler(clip=True), LogisticRegression()).fit(X, y), "does not scale each feature"),
+        (make_pipeline(MinMaxScaler(clip=True), LogisticRegression()).fit(X, y), "clips what lies outside"),
         (make_pipeline(PolynomialFeatures(), RidgeClassifier()).fit(X, y), "does not scale each feature"),
         (3, "not an estimator"),
     ],

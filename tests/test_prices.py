@@ -29,7 +29,14 @@ def test_a_group_without_a_price_costs_what_its_features_cost():
     assert price_list({"iron": 7}, {"sample": ["glucose", "iron"]}, 4, NAMES).total([1]) == 8
 
 
-@given(st.lists(st.floats(0.01, 100), min_size=1, max_size=8), st.randoms())
+def test_what_is_free_costs_nothing_and_counts_the_same_where_everything_is():
+    prices = price_list({"sample": 0, "age": 0}, {"sample": ["glucose", "iron"]}, 4, NAMES)
+    assert prices.spent(np.array([0, 1, 3, 2])).tolist() == [0, 0, 1, 1]
+    assert prices.to_plan_by() is prices
+    assert price_list([0, 0, 0, 0], None, 4, NAMES).to_plan_by().price.tolist() == [1, 1, 1, 1]
+
+
+@given(st.lists(st.floats(0, 100), min_size=1, max_size=8), st.randoms())
 def test_without_groups_every_feature_costs_its_own(costs, random):
     order = list(range(len(costs)))
     random.shuffle(order)
@@ -40,10 +47,12 @@ def test_without_groups_every_feature_costs_its_own(costs, random):
 @pytest.mark.parametrize(
     ("costs", "groups", "message"),
     [
-        ([1, 2], None, "4 positive numbers"),
-        ([1, 2, 3, np.nan], None, "4 positive numbers"),
-        ({"age": -1}, None, "must be a positive number"),
-        ({"age": "much"}, None, "must be a positive number"),
+        ([1, 2], None, "4 numbers of at least 0"),
+        ([1, 2, 3, np.nan], None, "4 numbers of at least 0"),
+        ([1, 2, 3, -1e-9], None, "4 numbers of at least 0"),
+        ([1, 2, 3, np.inf], None, "got inf"),
+        ({"age": -1}, None, "must be a number of at least 0"),
+        ({"age": "much"}, None, "must be a number of at least 0"),
         ({"height": 1}, None, "no feature 'height'"),
         (None, {"sample": ["height"]}, "no feature 'height'"),
         (None, {"sample": ["age"], "other": ["age"]}, "at most one group"),

@@ -1,9 +1,10 @@
 """Any fitted linear classifier, read attentively, with a certificate."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,18 +26,20 @@ from saccade.asking.lazily import Fetch, LazyReading, read_lazily, read_lazily_a
 from saccade.learners.held_out import refuse_training_rows
 from saccade.learners.pegasos import Pegasos
 from saccade.models.additive import Additive
+from saccade.models.agreement import named_by, own_labels
 from saccade.models.apart import take_apart
+from saccade.models.thresholds import at_threshold
 from saccade.planning.boundaries import Boundary, as_boundary
 from saccade.planning.choosing import Sample
 from saccade.planning.families import Priced
 from saccade.planning.orders import CODES
 from saccade.planning.prepare import Terms, prepare, split_rows
-from saccade.planning.prices import Feature, price_list
+from saccade.planning.prices import price_list
 from saccade.promises.certificate import strictest
 from saccade.promises.labels import Labels
 from saccade.promises.promise import promise_of
 from saccade.reading.arrays import FLOATS_AND_BYTES
-from saccade.reading.inputs import check_numbers, codes_among, feature_names, read_checked
+from saccade.reading.inputs import check_numbers, codes_among, read_checked
 from saccade.reading.parameters import (
     ARRAY_LIKE,
     NONE,
@@ -48,7 +51,7 @@ from saccade.reading.parameters import (
     real,
     text,
 )
-from saccade.reading.plan import Outcome, Reading, decided
+from saccade.reading.plan import Outcome, Reading
 from saccade.reading.reader import read_plan
 from saccade.reading.sources import Source
 from saccade.reading.tables import as_table, refuse_other_containers, take_rows
@@ -67,6 +70,7 @@ def attend(
     delta: float | Mapping[Any, float] = 0.01,
     confidence: float = 0.95,
     promise: str = "classes",
+    threshold: float | None = None,
     boundary: str | Boundary = "conditional",
     order: str = "greedy",
     costs: ArrayLike | Mapping[Any, float] | None = None,
@@ -84,7 +88,7 @@ def attend(
     ----------
     model : fitted linear classifier, or Pipeline of per-feature scalers that ends in one
     X : rows such as will be predicted; no labels are needed. Some plan, the others calibrate.
-    delta, confidence, boundary, order, costs, groups, average_features, fewest, random_state
+    delta, confidence, threshold, boundary, order, costs, groups, average_features, fewest, random_state
         As for ``AttentiveClassifier``.
 
     Examples
@@ -104,6 +108,7 @@ def attend(
         delta=delta,
         confidence=confidence,
         promise=promise,
+        threshold=threshold,
         boundary=boundary,
         order=order,
         costs=costs,
@@ -130,10 +135,14 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         The share of rows that may get another label than the full model gives them.
     confidence : float
         The probability, over the calibration rows, that the promise holds.
+    threshold : float, optional
+        For two classes, where the label changes: a probability where the model has ``predict_proba``, else a margin.
+        FixedThresholdClassifier and TunedThresholdClassifierCV bring their own. All margins are measured from it.
     boundary : {"conditional", "curved", "constant", "full"} or a boundary
     order : {"greedy", "sorted", "natural", "permuted", "sampled", "sampled-printed"}
     costs : array of shape (n_features,), or dict of feature or group to cost, optional
-        What each feature costs, for the greedy order and for the choice of the plan; 1 where nothing is said.
+        What each feature costs, for the greedy order and for the choice of the plan; 1 where nothing is said. What
+        costs 0 is read first.
     groups : dict of group to features, or a label for each feature, optional
         Features that are bought together, once: a blood sample, a record. A group costs what ``costs`` says of it, or
         the sum of its features' costs.
@@ -153,6 +162,7 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     Attributes
     ----------
     estimator_, classes_, n_features_in_, feature_names_in_
+        With ``threshold`` the estimator is in a FixedThresholdClassifier.
     additive_ : Additive, what the estimator was taken apart into
     plan_ : Plan
     certificate_ : Certificate
@@ -174,6 +184,7 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         "delta": [real(0, 1), instance(dict)],
         "confidence": [real(0, 1)],
         "promise": [text({"classes", "rows", "accuracy"})],
+        "threshold": [real(-math.inf), NONE],
         "boundary": [instance(str), having("law", "limit")],
         "order": [text({"greedy", *CODES})],
         "costs": [ARRAY_LIKE, instance(dict), NONE],
@@ -193,6 +204,7 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         delta: float | Mapping[Any, float] = 0.01,
         confidence: float = 0.95,
         promise: str = "classes",
+        threshold: float | None = None,
         boundary: str | Boundary = "conditional",
         order: str = "greedy",
         costs: ArrayLike | Mapping[Any, float] | None = None,
@@ -208,6 +220,7 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.delta = delta
         self.confidence = confidence
         self.promise = promise
+        self.threshold = threshold
         self.boundary = boundary
         self.order = order
         self.costs = costs
@@ -231,19 +244,20 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if not isinstance(estimator, FrozenEstimator):
             fitting, planning = np.split(planning, [round(FITTING_SHARE * planning.size)])
             estimator = self._fitted(X, y, np.sort(fitting), fit_params)
-        additive = _named(take_apart(estimator), X)
+        model = at_threshold(estimator, self.threshold)
+        additive = named_by(take_apart(model), X)
         prices = price_list(self.costs, self.groups, additive.n_columns, additive.columns)
         # A look costs time, which is not to be weighed against what users say that columns cost.
-        priced = Priced(additive, prices, looking=self.costs is None and self.groups is None)
+        priced = Priced(additive, prices.to_plan_by(), looking=self.costs is None and self.groups is None)
         planning, calibration = split_rows(planning, calibration, additive.coef.shape[1])
         if isinstance(estimator, FrozenEstimator):
             refuse_training_rows(estimator, X, np.concatenate([planning, calibration]))
         true = y if self.promise == "accuracy" else None
-        plans_on, calibrates_on = (_sample(additive, X, true, rows) for rows in (planning, calibration))
+        plans_on, calibrates_on = (_sample(model, additive, X, true, rows) for rows in (planning, calibration))
         terms, seed = self._terms(additive.classes), int(random.randint(2**31 - 1))
         prepared = prepare(priced, plans_on, calibrates_on, terms, additive.classes, X.shape[0], seed)
         validate_data(self, X, skip_check_array=True)
-        self.estimator_, self.classes_, self.additive_ = estimator, additive.classes, additive
+        self.estimator_, self.classes_, self.additive_ = model, additive.classes, additive
         self.plan_, self.certificate_, self.population_ = prepared.plan, prepared.certificate, prepared.population
         self.prices_ = prices
         self.__dict__.pop("_shared_questions", None)  # of an earlier fit
@@ -253,12 +267,18 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """Return the label of each row, reading no further than the plan demands."""
         return self.read(X).label
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the margin at which the reading of each row ended, by which ``predict`` decides."""
-        return self.read(X).margin
+    @property
+    def decision_function(self) -> NoReturn:
+        """There is none: an early margin ranks nothing."""
+        raise AttributeError(
+            "AttentiveClassifier has no decision_function: the margin at which a reading stopped says on which side of "
+            "the threshold a row lies, and not how far. Use full_margin(X) for margins from all features, "
+            "estimator_.predict_proba(X) for probabilities, read(X).margin for the margin at the stop, and threshold= "
+            "to change where the label changes."
+        )
 
     def full_margin(self, X: Any) -> NDArray[np.float64]:
-        """Return the margins from all features."""
+        """Return the margins from all features, measured from the threshold."""
         return read_checked(self, X, self._source, self._run_in_full).margin
 
     def read(self, X: Any) -> Reading:
@@ -287,13 +307,15 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self,
         costs: ArrayLike | Mapping[Any, float] | None = None,
         *,
-        known: Mapping[Feature, float | None] | None = None,
+        known: Any = None,
         groups: Mapping[Any, Sequence[Any]] | Sequence[Any] | None = None,
     ) -> Inquiry:
         """Begin to ask for the features of one row, one after another, until its label is clear.
 
-        ``known`` values cost nothing. ``costs`` and ``groups``, where given, replace those of the model for this row.
-        They change what ``spent`` says and what is fetched together, not the order, for the plan is what is certified.
+        ``known`` values cost nothing: a dict of feature to value, with None for what cannot be had, or a pandas Series,
+        such as a row of a table, whose missing values are not known yet. ``costs`` and ``groups``, where given, replace
+        those of the model for this row. They change what ``spent`` says and what is fetched together, not the order,
+        for the plan is what is certified.
         """
         return Inquiry(self._questions(costs, groups), known)
 
@@ -409,29 +431,8 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-def _sample(additive: Additive, X: Any, y: Any, rows: NDArray[np.intp]) -> Sample:
-    """Return the part values of some rows, and their labels as codes."""
-    values, n = additive.values(X, rows), additive.classes.size
-    full = values @ additive.coef.T + additive.intercept
+def _sample(model: Any, additive: Additive, X: Any, y: Any, rows: NDArray[np.intp]) -> Sample:
+    """Return the part values of some rows, and the model's own labels of them."""
+    values = additive.values(X, rows)
     true = None if y is None else codes_among(take_rows(y, rows), additive.classes)
-    return Sample(values, Labels(decided(full), n, true))
-
-
-def _named(additive: Additive, X: Any) -> Additive:
-    """Return the model with the names of X's columns where it knows none; raise where the two do not fit together."""
-    if X.shape[1] != additive.n_columns:
-        raise ValueError(
-            f"The model was fitted on {additive.n_columns} features, but X has {X.shape[1]}. Pass rows of the same "
-            "features."
-        )
-    given, taught = feature_names(X), additive.columns
-    if given is None:
-        return additive
-    names = tuple(map(str, given))
-    if taught is not None and taught != names:
-        apart = next(k for k, name in enumerate(taught) if name != names[k])
-        raise ValueError(
-            "The feature names should match those that the model was fitted on, in the same order: column "
-            f"{apart} of X is {names[apart]!r}, not {taught[apart]!r}."
-        )
-    return additive.named(names)
+    return Sample(values, Labels(own_labels(model, X, rows, additive, values), additive.classes.size, true))

@@ -5,7 +5,7 @@ the certificate holds. Values that are known beforehand wait until the plan come
 
 A feature that cannot be had is replaced by what is expected of it given those read before, and the plan demands clearer
 margins (``absence.py``). The label stays certified where the calibration rows, read without that feature or that group
-of features, kept the level.
+of features, kept the level. It does not where a value lies outside of what the rows that planned and calibrated have.
 """
 
 import hashlib
@@ -115,8 +115,10 @@ class Inquiry:
     margin : the full model's margin as predicted so far; with several classes one per class
     confidence : the estimated probability that the full model gives the label leaned to
     certified : whether the label is clear and the certificate covers it, with the features that are missing
+    outside : the values that lie outside of what was seen when the model was certified, by feature; with any of these
+        the label is not certified
     asked : the features asked for so far
-    spent : what they cost
+    spent : what they cost, but for those that could not be had
 
     Examples
     --------
@@ -134,14 +136,14 @@ class Inquiry:
     (0, True)
     """
 
-    def __init__(self, questions: Questions, known: Mapping[Feature, Any] | None = None) -> None:
+    def __init__(self, questions: Questions, known: Any = None) -> None:
         self._questions = questions
         n = questions.plan.n_features
         self._values = np.full(n, np.nan)
         self._missing = np.zeros(n, dtype=bool)
         self._asked: list[int] = []
         self._told: list[list[tuple[int, float | None]]] = []
-        self._known: list[tuple[int, float | None]] = [] if known is None else self._checked(known)
+        self._known: list[tuple[int, float | None]] = [] if known is None else self._checked(_without_gaps(known))
         undecided = questions.stages[0].size and not self._known  # as most inquiries begin: nothing to compute
         self._decision = None if undecided else self._taken(self._known)
 
@@ -167,7 +169,7 @@ class Inquiry:
 
     @property
     def spent(self) -> float:
-        return self._questions.prices.total(self._asked)
+        return self._questions.prices.total([position for position in self._asked if not self._missing[position]])
 
     @property
     def label(self) -> Any:
@@ -183,8 +185,14 @@ class Inquiry:
         return float(margin[0]) if margin.size == 1 else margin
 
     @property
+    def outside(self) -> dict[Feature, float]:
+        population = self._questions.population
+        beyond = (self._values < population.low) | (self._values > population.high)  # NaN, not known, is neither
+        return {self._questions.feature(j): float(self._values[j]) for j in np.flatnonzero(beyond).tolist()}
+
+    @property
     def certified(self) -> bool:
-        if self._decision is None:
+        if self._decision is None or self.outside:
             return False
         return not self._decision.lacked or self._decision.lacked in self._questions.population.spare
 
@@ -214,8 +222,20 @@ class Inquiry:
             self._refuse_more()
         told, needed = self._checked(values), set(self._needed())
         self._decision = self._taken(told)
-        self._told.append(told)
+        self._told += [told] if told else []
         self._asked += [position for position, _ in told if position in needed]
+
+    def take_back(self) -> tuple[Feature, ...]:
+        """Take back the last answer, or those that were told together, and return their features.
+
+        What was known beforehand stays. A label that had become clear is open again.
+        """
+        if not self._told:
+            raise ValueError("No answer is left that could be taken back.")
+        positions = [position for position, _ in self._told.pop()]
+        self._values[positions], self._missing[positions], self._decision = np.nan, False, None
+        self._asked = [position for position in self._asked if position not in positions]
+        return tuple(self._questions.feature(position) for position in positions)
 
     def new_in(self, record: Mapping[Any, Any]) -> dict[Feature, Any]:
         """Return what a record brings that is not known yet, and of what is not needed yet only numbers."""
@@ -318,6 +338,11 @@ class Inquiry:
         return int(decided(self._estimate()[0][None])[0]) if self._decision is None else self._decision.code
 
 
+def _without_gaps(known: Any) -> Any:
+    """Return what a pandas Series knows as a dict: a gap in it is not known yet. Other values stay as they are."""
+    return known.dropna().to_dict() if hasattr(known, "dropna") and hasattr(known, "to_dict") else known
+
+
 def _is_finite(value: Any) -> bool:
     try:
         return math.isfinite(float(value))
@@ -339,7 +364,7 @@ def resume(text: str, questions: Questions) -> Inquiry:
     if fingerprint != questions.fingerprint:
         raise ValueError("The inquiry is about another model. Resume it with the model that began it.")
     n, last = questions.plan.n_features, prices.price.size
-    priced = prices.price.ndim == 1 and bool(np.all((prices.price > 0) & np.isfinite(prices.price)))
+    priced = prices.price.ndim == 1 and bool(np.all((prices.price >= 0) & np.isfinite(prices.price)))
     if not priced or prices.purchase.shape != (n,) or not np.isin(prices.purchase, np.arange(last)).all():
         raise ValueError(f"The inquiry's prices are not those of {n} features.")
     try:

@@ -1,6 +1,7 @@
 """``saccade ask``: a questionnaire that stops as soon as the answer is clear."""
 
 import json
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,8 @@ if TYPE_CHECKING:
     from saccade.asking.inquiry import Inquiry
     from saccade.attentive import AttentiveClassifier
 
-CANNOT_BE_HAD = "?"
+CANNOT_BE_HAD, TAKE_BACK = "?", "<"
+ANSWERS = f"Type a number, {CANNOT_BE_HAD} where it cannot be had, or {TAKE_BACK} to take the last answer back."
 
 
 @click.command(short_help="Ask for one value after another until the label is clear.")
@@ -26,7 +28,8 @@ CANNOT_BE_HAD = "?"
 def ask(model: Path, known: tuple[str, ...], state: Path | None, as_json: bool) -> None:
     """Ask a person for the features of one row, and stop when the label is clear.
 
-    MODEL is a file that saccade.save wrote of an AttentiveClassifier.
+    MODEL is a file that saccade.save wrote of an AttentiveClassifier. An answer is a number, ? for a value that
+    cannot be had, or < to take the last answer back.
     """
     from saccade.files.writing import write_whole
 
@@ -77,46 +80,74 @@ def _pair(attentive: "AttentiveClassifier", text: str) -> tuple[str | int, float
     name, equals, value = text.rpartition("=")
     if not equals:
         raise click.UsageError(f"--known {text}: expected NAME=VALUE.")
-    return (int(name) if name.isdigit() and attentive.additive_.columns is None else name), _number(value)
+    try:
+        number = _number(value)
+    except ValueError as error:
+        raise click.UsageError(
+            f"--known {text}: {error} Give a number, or {CANNOT_BE_HAD} where there is none."
+        ) from None
+    return (int(name) if name.isdigit() and attentive.additive_.columns is None else name), number
 
 
 def _number(text: str) -> float | None:
     """Return the number, or None for a value that cannot be had."""
-    if text.strip() in ("", CANNOT_BE_HAD):
+    if text.strip() == CANNOT_BE_HAD:
         return None
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
-        raise click.UsageError(f"{text!r} is not a number.") from None
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"{text.strip()!r} is no number." if text.strip() else "There is no value.")
+    return number
 
 
 def _ask_once(attentive: "AttentiveClassifier", inquiry: "Inquiry") -> None:
     """Ask until an answer is valid, and print the confidence that follows."""
     question, low, high = _question(attentive, inquiry.wanted)
     while True:
-        click.echo(f"{question} [{low:.4g} to {high:.4g}]: ", nl=False, err=True)
+        click.echo(f"{question} [{_range(low, high)}]: ", nl=False, err=True)
         line = sys.stdin.readline()
         if not line:
             raise click.ClickException(
                 f"the answers ended before the label was clear; it leans to {inquiry.leaning}, {_sure(inquiry)}."
             )
         try:
-            value = _number(line.strip())
+            if line.strip() == TAKE_BACK:
+                return _take_back(inquiry)
+            value = _number(line)
             inquiry.tell(value)
             break
-        except (click.UsageError, ValueError) as error:
-            click.echo(f"  {error} Type a number, or {CANNOT_BE_HAD} where it cannot be had.", err=True)
+        except ValueError as error:
+            click.echo(f"  {error} {ANSWERS}", err=True)
     if value is not None and not low <= value <= high:
-        click.echo("  That is outside what the model was planned on; the certificate is about values inside.", err=True)
+        click.echo("  That is outside of what was seen: the label will not be certified.", err=True)
+        if inquiry.label is not None:  # nothing more is asked for, and a slip of the finger would stay
+            click.echo(f"  It decides. Return to accept it, or {TAKE_BACK} to take it back: ", nl=False, err=True)
+            if sys.stdin.readline().strip() == TAKE_BACK:
+                return _take_back(inquiry)
     if inquiry.label is None:
         click.echo(f"  leaning to {inquiry.leaning}, {_sure(inquiry)}", err=True)
+    return None
+
+
+def _take_back(inquiry: "Inquiry") -> None:
+    click.echo(f"  taken back: {', '.join(map(str, inquiry.take_back()))}", err=True)
 
 
 def _question(attentive: "AttentiveClassifier", wanted: Any) -> tuple[str, float, float]:
     """Return the name of a feature, with its unit if the name has it, and the range of its values."""
     names, population = attentive.additive_.columns, attentive.population_
     position = wanted if names is None else names.index(wanted)
-    return wanted if names else f"feature {wanted}", population.low[position], population.high[position]
+    return wanted if names else f"feature {wanted}", float(population.low[position]), float(population.high[position])
+
+
+def _range(low: float, high: float) -> str:
+    """Return a range in four digits, rounded so that it lies inside: an end of it may be typed as it is shown."""
+    step = 10.0 ** (math.floor(math.log10(max(abs(low), abs(high), 1e-300))) - 3)
+    inner = math.ceil(low / step) * step, math.floor(high / step) * step
+    first, last = (low, high) if inner[0] > inner[1] else inner
+    return f"{first:.4g} to {last:.4g}"
 
 
 def _sure(inquiry: "Inquiry") -> str:
@@ -131,11 +162,20 @@ def _sentence(inquiry: "Inquiry", attentive: "AttentiveClassifier") -> str:
         f"as certified: at most {100 * strictest(certificate.delta):.3g} % of rows get another label than all "
         f"{certificate.n_features} features would give them"
         if inquiry.certified
-        else "not certified: too much was missing"
+        else f"not certified: {_reason(inquiry, attentive)}"
     )
     count = len(inquiry.asked)
     questions = "1 question" if count == 1 else f"{count} questions"
     return f"{inquiry.label}, after {questions} at a cost of {inquiry.spent:g}, {level}."
+
+
+def _reason(inquiry: "Inquiry", attentive: "AttentiveClassifier") -> str:
+    """Say why a label is not certified."""
+    reasons = []
+    for feature, value in inquiry.outside.items():
+        name, low, high = _question(attentive, feature)
+        reasons.append(f"{name} = {value:g}, where {_range(low, high)} was seen")
+    return ", ".join(reasons) or "too much was missing"
 
 
 def _outcome(inquiry: "Inquiry") -> dict[str, Any]:
@@ -144,6 +184,7 @@ def _outcome(inquiry: "Inquiry") -> dict[str, Any]:
     return {
         "label": label.item() if hasattr(label, "item") else label,
         "certified": inquiry.certified,
+        "outside": inquiry.outside,
         "confidence": inquiry.confidence,
         "margin": margin if isinstance(margin, float) else margin.tolist(),
         "asked": list(inquiry.asked),

@@ -43,6 +43,11 @@ SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     help="Where rows do not suffice for the promise: an error, or a model that reads every feature.",
 )
 @click.option(
+    "--threshold",
+    type=float,
+    help="For two classes, where the label changes: a probability where MODEL has one, else a margin.",
+)
+@click.option(
     "--fewest",
     type=click.Choice(("features", "columns")),
     default="features",
@@ -61,6 +66,7 @@ def attend(
     out: Path,
     delta: float,
     confidence: float,
+    threshold: float | None,
     fewest: str,
     target: str | None,
     random_state: int | None,
@@ -83,11 +89,10 @@ def attend(
 
     target_file = check_output(out, force, data)
     saved = loaded(model, or_skops=True)
+    levels = {"delta": delta, "confidence": confidence} | ({} if threshold is None else {"threshold": threshold})
     with opened(data, wanted_by(saved, target, header), kind) as source:
         bad = BadRows(source.path, skip=skip_bad)
-        attentive = certify(
-            saved.model, source, bad, delta=delta, confidence=confidence, fewest=fewest, random_state=random_state
-        )
+        attentive = certify(saved.model, source, bad, fewest=fewest, random_state=random_state, **levels)
     if hasattr(saved.model, "feature_names_in_"):
         attentive.feature_names_in_ = np.array(names_of(saved.model), dtype=object)
     save_with(attentive, target_file, saved.about)

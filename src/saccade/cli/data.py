@@ -121,9 +121,13 @@ def _from_skops(path: Path) -> Any:
 
 def names_of(model: Any) -> list[str] | None:
     """Return the names of a model's features, where it knows them."""
+    from saccade.models.thresholds import step_inside
+
     names = getattr(model, "feature_names_in_", None)
     if names is None and hasattr(model, "additive_"):
         names = model.additive_.columns
+    while names is None and (model := step_inside(model)) is not None:  # a wrapper may know less than what it holds
+        names = getattr(model, "feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
 
 

@@ -54,6 +54,7 @@ def attentive_from(archive: Archive) -> AttentiveClassifier:
     try:
         parameters = {name: decode(name, value) for name, value in archive.field("parameters", dict).items()}
         parameters.setdefault("promise", certificate.promise)  # older formats have no other
+        estimator.set_params(threshold=parameters.get("threshold"))
         model = AttentiveClassifier(FrozenEstimator(estimator), **parameters)
         model._check_parameters()
     except ModelFileError:
@@ -134,6 +135,6 @@ def _population(archive: Archive, n: int, scores: int) -> Population:
 def _prices(archive: Archive, n: int) -> Prices:
     purchase = archive.array("prices.purchase", np.int64, (n,))
     price = archive.array("prices.price", np.float64, (None,))
-    if ((purchase < 0) | (purchase >= price.size)).any() or (price <= 0).any():
+    if ((purchase < 0) | (purchase >= price.size)).any() or (price < 0).any():
         raise ModelFileError("its prices are impossible")
     return Prices(purchase.astype(np.intp), price)

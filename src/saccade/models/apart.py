@@ -2,16 +2,15 @@
 
 from typing import Any
 
-from sklearn.frozen import FrozenEstimator
-from sklearn.pipeline import Pipeline
-
 from saccade.models import linear
 from saccade.models.additive import Additive
+from saccade.models.thresholds import step_inside
 
-__all__ = ["take_apart"]
+__all__ = ["ACCEPTED", "innermost", "take_apart"]
 
 # A kind is a module with take_apart(model), which returns None for a model of another kind, and ACCEPTED, in words.
 KINDS = (linear,)
+ACCEPTED = "; ".join(kind.ACCEPTED for kind in KINDS)
 
 
 def take_apart(model: Any) -> Additive:
@@ -20,14 +19,13 @@ def take_apart(model: Any) -> Additive:
         additive: Additive | None = kind.take_apart(model)
         if additive is not None:
             return additive
-    accepted = "; ".join(kind.ACCEPTED for kind in KINDS)
-    inner = _unwrapped(model)
+    inner = innermost(model)
     what = type(inner).__name__ if hasattr(inner, "fit") else f"{inner!r} is not an estimator, and"
-    raise TypeError(f"{what} is no model that can be read part by part. Accepted are {accepted}.")
+    raise TypeError(f"{what} is no model that can be read part by part. Accepted are {ACCEPTED}.")
 
 
-def _unwrapped(model: Any) -> Any:
+def innermost(model: Any) -> Any:
     """Return the model that decides, which an error is to name."""
-    while isinstance(model, FrozenEstimator | Pipeline):
-        model = model.estimator if isinstance(model, FrozenEstimator) else model.steps[-1][1]
+    while (inside := step_inside(model)) is not None:
+        model = inside
     return model

@@ -7,12 +7,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from saccade.models.thresholds import step_inside, threshold_of
 from saccade.reading.arrays import FLOATS_AND_BYTES
 from saccade.reading.inputs import check_numbers, not_finite
 from saccade.reading.sources import Source, column_source
@@ -25,7 +25,8 @@ Reals = NDArray[np.float64]
 ACCEPTED = (
     "fitted linear classifiers with coef_, intercept_ and classes_ (LinearSVC, LogisticRegression, SGDClassifier, "
     "RidgeClassifier, LinearDiscriminantAnalysis, saccade's own), alone or at the end of a Pipeline of StandardScaler, "
-    "MinMaxScaler(clip=False), MaxAbsScaler and RobustScaler"
+    "MinMaxScaler, MaxAbsScaler (both with clip=False) and RobustScaler, with or without FixedThresholdClassifier or "
+    "TunedThresholdClassifierCV around them"
 )
 
 
@@ -71,13 +72,19 @@ class LinearModel:
 class LoadedLinear(ClassifierMixin, BaseEstimator):
     """A linear classifier of which only the weights are known: it predicts, and cannot be fitted."""
 
-    def __init__(self, model: LinearModel, names: Sequence[str] | None = None) -> None:
+    def __init__(self, model: LinearModel, names: Sequence[str] | None = None, threshold: float | None = None) -> None:
         self.model = model
         self.names = names
-        self.coef_, self.intercept_, self.classes_ = model.coef, model.intercept, model.classes
+        self.threshold = threshold
+        self.coef_, self.intercept_, self.classes_ = map(np.array, (model.coef, model.intercept, model.classes))
         self.n_features_in_ = model.n_columns
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
+
+    @property
+    def threshold_(self) -> float | None:
+        """The threshold from which the weights count."""
+        return self.threshold
 
     def fit(self, X: Any, y: Any = None) -> Self:
         raise TypeError("This model was loaded from a file, with its weights alone: it cannot be fitted again.")
@@ -96,27 +103,28 @@ class LoadedLinear(ClassifierMixin, BaseEstimator):
 
 
 def take_apart(model: Any) -> LinearModel | None:
-    """Return the weights by column of a linear model, the scaling of its pipeline folded in; None for other models."""
-    names = getattr(model, "feature_names_in_", None)
+    """Return the weights by column of a linear model, the scaling of its pipeline folded in; None for other models.
+
+    They are copies: what happens to the model afterwards changes nothing.
+    """
+    names, threshold = getattr(model, "feature_names_in_", None), threshold_of(model)
     scalers: list[Any] = []
-    while isinstance(model, Pipeline | FrozenEstimator):
-        if isinstance(model, FrozenEstimator):
-            model = model.estimator
-        else:
-            steps = [step for _, step in model.steps if step not in (None, "passthrough")]
-            scalers, model = [*scalers, *steps[:-1]], steps[-1]
+    while (inside := step_inside(model)) is not None:
+        if isinstance(model, Pipeline):
+            scalers += [step for _, step in model.steps if step not in (None, "passthrough", inside)]
+        model = inside
         names = getattr(model, "feature_names_in_", None) if names is None else names
+        threshold = threshold_of(model) if threshold is None else threshold
     if hasattr(model, "fit"):
         check_is_fitted(model)
-    if not all(hasattr(model, name) for name in ("coef_", "intercept_", "classes_")):
+    if not all(hasattr(model, name) for name in ("coef_", "intercept_", "classes_", "predict")):
         return None
-    coef = np.atleast_2d(np.asarray(_dense(model.coef_), dtype=np.float64))
+    coef = np.atleast_2d(np.array(_dense(model.coef_), dtype=np.float64))
     intercept = np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), (coef.shape[0],))
-    classes = np.asarray(model.classes_)
-    if coef.shape[0] != (1 if classes.size == 2 else classes.size):
-        raise TypeError(
-            f"{type(model).__name__} has {coef.shape[0]} scores for {classes.size} classes. Accepted are {ACCEPTED}."
-        )
+    classes = np.array(model.classes_)
+    _check_scores(model, coef, classes)
+    if threshold is not None:
+        intercept = intercept - threshold.margin(model, classes)
     for scaler in reversed(scalers):
         factor, shift = _scaling(scaler)
         intercept, coef = intercept + coef @ shift, coef * factor
@@ -130,6 +138,21 @@ def _squares_fit(low: NDArray[Any], high: NDArray[Any]) -> bool:
     return bool(((largest == 0) | ((largest > SMALLEST) & (largest < LARGEST))).all())
 
 
+def _check_scores(model: Any, coef: Reals, classes: NDArray[Any]) -> None:
+    """Raise unless there is one score for two classes, or one for each of several."""
+    name = type(model).__name__
+    if classes.size > 2 and hasattr(model, "decision_function_shape"):  # SVC and NuSVC
+        raise TypeError(
+            f"{name} decides between {classes.size} classes one against one: its weights belong to pairs of classes, "
+            f"and there is no score for each. Fit LinearSVC instead. Accepted are {ACCEPTED}."
+        )
+    if coef.shape[0] != (1 if classes.size == 2 else classes.size):
+        raise TypeError(
+            f"{name} has {coef.shape[0]} scores for {classes.size} classes. If it was fitted on several targets "
+            f"(multilabel), fit a model for each. Accepted are {ACCEPTED}."
+        )
+
+
 def _dense(coef: Any) -> Any:
     return coef.toarray() if hasattr(coef, "toarray") else coef
 
@@ -139,6 +162,11 @@ def _scaling(scaler: Any) -> tuple[Reals, Reals]:
     check_is_fitted(scaler)
     n = scaler.n_features_in_
     ones, zeros = np.ones(n), np.zeros(n)
+    if getattr(scaler, "clip", False):
+        raise TypeError(
+            f"{scaler!r} clips what lies outside of the rows that it was fitted on, so that its features do not simply "
+            f"add up. Use it with clip=False. Accepted are {ACCEPTED}."
+        )
     if type(scaler) is StandardScaler:
         factor = 1 / scaler.scale_ if scaler.with_std else ones
         return factor, -factor * scaler.mean_ if scaler.with_mean else zeros
@@ -147,6 +175,6 @@ def _scaling(scaler: Any) -> tuple[Reals, Reals]:
         return factor, -factor * scaler.center_ if scaler.with_centering else zeros
     if type(scaler) is MaxAbsScaler:
         return 1 / scaler.scale_, zeros
-    if type(scaler) is MinMaxScaler and not scaler.clip:
+    if type(scaler) is MinMaxScaler:
         return scaler.scale_, scaler.min_
     raise TypeError(f"{scaler!r} does not scale each feature by itself. Accepted are {ACCEPTED}.")

@@ -63,7 +63,9 @@ def _by_importance(regression: Regression, prices: Prices) -> NDArray[np.intp]:
     members = {int(number): np.flatnonzero(purchase == number) for number in np.unique(purchase)}
     dropped: list[int] = []
     while members:
-        loss = {number: _loss(beta, inverse, those) / prices.price[number] for number, those in members.items()}
+        loss = {
+            number: _per_price(_loss(beta, inverse, those), prices.price[number]) for number, those in members.items()
+        }
         least = min(loss, key=lambda number: loss[number])
         those = members.pop(least)
         by_themselves = [_loss(beta, inverse, those[[k]]) for k in range(those.size)]
@@ -78,6 +80,11 @@ def _loss(beta: Reals, inverse: Reals, those: NDArray[np.intp]) -> float:
     """Return by how much the unexplained variance grows without these features."""
     weight = beta[those]
     return float(np.sum(weight * np.linalg.solve(inverse[np.ix_(those, those)], weight)))
+
+
+def _per_price(loss: float, price: float) -> tuple[bool, float]:
+    """Return what is compared to find the column to drop: those that are free are dropped last."""
+    return (False, loss / price) if price > 0 else (True, loss)
 
 
 def _thinned(sizes: NDArray[np.intp]) -> NDArray[np.intp]:

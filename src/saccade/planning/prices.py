@@ -1,7 +1,7 @@
 """What features cost. Some are bought together: one blood sample gives ten values, one call returns a record."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ Feature = str | int  # the name where names are known, else the index
 
 @dataclass(frozen=True)
 class Prices:
-    """Purchases: each gives one feature or a group of them, and is paid for once."""
+    """Purchases: each gives one feature or a group of them, and is paid for once; some may be free."""
 
     purchase: NDArray[np.intp]  # (n_features,) the purchase that brings each feature
     price: Reals  # (purchases,)
@@ -27,6 +27,10 @@ class Prices:
     def groups(self) -> NDArray[np.intp]:
         """Return the purchases that bring several features."""
         return np.flatnonzero(np.bincount(self.purchase, minlength=self.price.size) > 1)
+
+    def to_plan_by(self) -> "Prices":
+        """Return the prices that a plan is to save: where everything is free, each purchase counts the same."""
+        return self if self.price.any() else replace(self, price=np.ones_like(self.price))
 
     def spent(self, order: NDArray[np.integer[Any]]) -> Reals:
         """Return what has been paid after each feature of an order."""
@@ -69,9 +73,9 @@ def price_list(costs: Any, groups: Any, n_features: int, names: Sequence[str] | 
                 raise ValueError(f"costs names {key!r} and its group: a group is paid for once. Leave one of them out.")
     elif costs is not None:
         own = np.asarray(costs, dtype=np.float64)
-        if own.shape != (n_features,) or not (np.isfinite(own) & (own > 0)).all():
-            wrong = f"shape {own.shape}" if own.shape != (n_features,) else f"{own[~(own > 0) | ~np.isfinite(own)][0]}"
-            raise ValueError(f"costs must be {n_features} positive numbers, one per feature; got {wrong}.")
+        if own.shape != (n_features,) or not (np.isfinite(own) & (own >= 0)).all():
+            wrong = f"shape {own.shape}" if own.shape != (n_features,) else f"{own[~(own >= 0) | np.isinf(own)][0]}"
+            raise ValueError(f"costs must be {n_features} numbers of at least 0, one per feature; got {wrong}.")
     purchase = np.full(n_features, -1, dtype=np.intp)
     price: list[float] = []
     for group, features in members.items():
@@ -123,6 +127,6 @@ def _members(groups: Any, n_features: int, places: Mapping[str, int]) -> dict[Ha
 
 
 def _price(key: Any, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < np.inf:
-        raise ValueError(f"costs[{key!r}] must be a positive number; got {value!r}.")
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 <= value < np.inf:
+        raise ValueError(f"costs[{key!r}] must be a number of at least 0; got {value!r}.")
     return float(value)

@@ -212,7 +212,10 @@ def _worth(
     prices: Prices,
     groups: dict[int, tuple[NDArray[np.intp], Reals]],
 ) -> Reals:
-    """Return the variance that each purchase explains per unit of price; the features of a group jointly."""
+    """Return the variance that each purchase explains per unit of price; the features of a group jointly.
+
+    What is free comes first, most explained first: until nothing free explains anything, what has a price is worth -1.
+    """
     worth = np.full(prices.price.size, -1.0)
     np.maximum.at(worth, prices.purchase, explained)
     for group, (members, covariance) in groups.items():
@@ -222,7 +225,11 @@ def _worth(
             left = covariance[np.ix_(open_ones, open_ones)] - loadings[those] @ loadings[those].T
             target = centred(unexplained[those])
             worth[group] = np.sum(target * np.linalg.solve(left + 1e-9 * np.diag(np.diag(left)), target))
-    return worth / prices.price
+    free = prices.price == 0
+    if (worth[free] > 0).any():
+        return np.where(free, worth, -1.0)
+    np.divide(worth, prices.price, out=worth, where=~free)
+    return worth
 
 
 def _explained(unexplained: Reals) -> Reals:

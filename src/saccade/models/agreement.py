@@ -1,0 +1,109 @@
+"""Do a model and the rows go together, and does it, taken apart, give the labels that it gives itself?
+
+Asked before anything is promised.
+"""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.models.additive import Additive
+from saccade.models.apart import ACCEPTED, innermost
+from saccade.reading.inputs import feature_names
+from saccade.reading.plan import decided
+from saccade.reading.tables import take_rows
+
+__all__ = ["named_by", "own_labels"]
+
+Reals = NDArray[np.float64]
+Codes = NDArray[np.intp]
+
+# Two scores are tied where their difference is at most this share of what is summed in them, in absolute values:
+# models sum in another order, and single precision rows in single precision.
+TIED = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-5}
+# Rows whose scores are computed at once, in double precision.
+BLOCK = 4096
+
+
+def named_by(additive: Additive, X: Any) -> Additive:
+    """Return the model with the names of X's columns where it knows none; raise where the two do not fit together."""
+    if X.shape[1] != additive.n_columns:
+        raise ValueError(
+            f"The model was fitted on {additive.n_columns} features, but X has {X.shape[1]}. Pass rows of the same "
+            "features."
+        )
+    given, taught = feature_names(X), additive.columns
+    if given is None:
+        return additive
+    names = tuple(map(str, given))
+    if taught is not None and taught != names:
+        apart = next(k for k, name in enumerate(taught) if name != names[k])
+        raise ValueError(
+            "The feature names should match those that the model was fitted on, in the same order: column "
+            f"{apart} of X is {names[apart]!r}, not {taught[apart]!r}."
+        )
+    return additive.named(names)
+
+
+def own_labels(model: Any, X: Any, rows: NDArray[np.intp], additive: Additive, values: NDArray[np.floating]) -> Codes:
+    """Return the labels that a model itself gives to some rows of X, as codes into its classes.
+
+    ``values`` are the parts of these rows. Raise where they speak for another label, and not because of a tie.
+    """
+    labels = _labels(model, take_rows(X, rows), additive)
+    ours = np.concatenate(
+        [decided(_scores(additive, values[start : start + BLOCK])) for start in range(0, len(values), BLOCK)]
+    )
+    for k in np.flatnonzero(ours != labels).tolist():
+        _check_tied(model, additive, int(rows[k]), values[k], int(ours[k]), int(labels[k]))
+    return labels
+
+
+def _scores(additive: Additive, values: NDArray[np.floating]) -> Reals:
+    scores: Reals = values @ additive.coef.T + additive.intercept
+    return scores
+
+
+def _labels(model: Any, X: Any, additive: Additive) -> Codes:
+    with warnings.catch_warnings():  # whether rows and model know their columns by name has been seen to
+        warnings.filterwarnings("ignore", "X (has|does not have valid) feature names", UserWarning)
+        given = np.asarray(model.predict(X))
+    if given.shape != (X.shape[0],):
+        raise TypeError(
+            f"{_name(model)} gives {given.shape} labels to {X.shape[0]} rows: it was fitted on several targets "
+            f"(multilabel). Fit a model for each target, and pass them one by one. Accepted are {ACCEPTED}."
+        )
+    code = {label: k for k, label in enumerate(additive.classes.tolist())}
+    codes = np.array([code.get(label, -1) for label in given.tolist()], dtype=np.intp)
+    if (codes < 0).any():
+        raise TypeError(
+            f"{_name(model)}.predict returns {given[codes < 0][0]!r}, which is none of its classes_. Accepted are "
+            f"{ACCEPTED}."
+        )
+    return codes
+
+
+def _check_tied(model: Any, additive: Additive, row: int, values: NDArray[np.floating], ours: int, own: int) -> None:
+    """Raise unless the two labels of a row have the same score but for rounding."""
+    coef, intercept = additive.coef, additive.intercept
+    if coef.shape[0] == 1:
+        weights, constant, sizes = coef[0], intercept[0], (coef[0], intercept[0])
+    else:
+        weights, constant = coef[ours] - coef[own], intercept[ours] - intercept[own]
+        sizes = np.abs(coef[ours]) + np.abs(coef[own]), abs(intercept[ours]) + abs(intercept[own])
+    lead = float(values @ weights + constant)
+    summed = float(np.abs(values) @ np.abs(sizes[0]) + abs(sizes[1]))
+    if abs(lead) <= TIED[values.dtype] * summed:
+        return
+    label, other = additive.classes[[own, ours]].tolist()
+    raise TypeError(
+        f"{_name(model)} is not the sum that its weights make: row {row} of X is {label!r} for its own predict, and "
+        f"{other!r} for its weights, by a margin of {abs(lead):.3g}. Does its class override predict, or does a "
+        f"threshold go by probabilities that are no logistic function of the margin? Accepted are {ACCEPTED}."
+    )
+
+
+def _name(model: Any) -> str:
+    return type(innermost(model)).__name__
