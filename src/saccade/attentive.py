@@ -141,6 +141,7 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     certificate_ : Certificate
     population_ : Population, what the planning rows tell of the features
     prices_ : Prices
+    columns_ : list, the columns that the plan can ask for, in reading order; by name where names are known
 
     Examples
     --------
@@ -239,12 +240,22 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def read(self, X: Any) -> Reading:
         """Return label, margin, number of features read and whether the reading stopped early, for each row."""
-        return read_checked(self, X, self._source, self._run_plan)
+        return read_checked(self, X, self._source, self._run_plan, self._demanded)
 
     def read_source(self, source: Source, *, full: bool = False) -> Reading:
         """Read the rows of any storage, in full or not; a row whose values are not finite has such a margin."""
         check_is_fitted(self)
         return Reading.of(self.classes_, self._run_in_full(source) if full else self._run_plan(source))
+
+    @property
+    def columns_(self) -> list[Feature]:
+        """The columns that the plan can ask for, in reading order: by name where names are known, else by place."""
+        check_is_fitted(self)
+        names = self.additive_.columns
+        return [part if names is None else names[part] for part in self._demanded().tolist()]
+
+    def _demanded(self) -> NDArray[np.intp]:
+        return self.plan_.demanded
 
     def _source(self, X: Any) -> Source:
         return self.additive_.source(X)

@@ -2,14 +2,22 @@
 
 UserWarning
 ├── LevelNotHeldWarning     the audit measured more decision errors than the level allows
-└── OtherVersionWarning     a model was pickled by another version of saccade
+├── OtherVersionWarning     a model was pickled by another version of saccade
+└── SuspectColumnWarning    a column of a file is likely no feature
 ValueError
 ├── CheckpointError         learning cannot go on from a checkpoint, or cannot keep one there
 ├── DataFileError           a file of rows cannot be read
 └── ModelFileError          a file is no model that this version of saccade can load
 """
 
-__all__ = ["CheckpointError", "DataFileError", "LevelNotHeldWarning", "ModelFileError", "OtherVersionWarning"]
+__all__ = [
+    "CheckpointError",
+    "DataFileError",
+    "LevelNotHeldWarning",
+    "ModelFileError",
+    "OtherVersionWarning",
+    "SuspectColumnWarning",
+]
 
 
 class LevelNotHeldWarning(UserWarning):
@@ -18,6 +26,10 @@ class LevelNotHeldWarning(UserWarning):
 
 class OtherVersionWarning(UserWarning):
     """A model was pickled by another version of saccade."""
+
+
+class SuspectColumnWarning(UserWarning):
+    """A column of a data file has no name, or counts its rows: it is likely no feature."""
 
 
 class CheckpointError(ValueError):

@@ -50,7 +50,9 @@ def attend(
     skip_bad: bool,
     as_json: bool,
 ) -> None:
-    """Plan and calibrate MODEL on the rows of DATA; labels are not needed.
+    """Plan and calibrate MODEL on the rows of DATA, which it must not have learned from; labels are not needed.
+
+    Where DATA is what saccade fit learned from with --hold-out, the rows that were held out are taken.
 
     MODEL is a file that saccade wrote, or a .skops file of a fitted scikit-learn linear model. A certified
     model is certified anew, with the costs and groups that it has.
@@ -58,6 +60,7 @@ def attend(
     import numpy as np
 
     from saccade.data.batches import BadRows
+    from saccade.data.opening import files_of
     from saccade.data.sampling import certify
     from saccade.files.models import save_with
 
@@ -65,12 +68,22 @@ def attend(
     saved = loaded(model, or_skops=True)
     with opened(data, wanted_by(saved, target, header), kind) as source:
         bad = BadRows(source.path, skip=skip_bad)
+        held_out = saved.origin.check_calibration(data, files_of(source, data, kind))
+        if held_out is not None:
+            print("planned and calibrated on the rows of the data that were held out of learning", file=sys.stderr)
         attentive = certify(
-            saved.model, source, bad, delta=delta, confidence=confidence, fewest=fewest, random_state=random_state
+            saved.model,
+            source,
+            bad,
+            held_out=held_out,
+            delta=delta,
+            confidence=confidence,
+            fewest=fewest,
+            random_state=random_state,
         )
     if hasattr(saved.model, "feature_names_in_"):
         attentive.feature_names_in_ = np.array(names_of(saved.model), dtype=object)
-    save_with(attentive, target_file, saved.about)
+    save_with(attentive, target_file, saved.origin.state)
     certificate, most = attentive.certificate_, attentive.plan_.most_read
     if as_json:
         from dataclasses import asdict

@@ -3,6 +3,8 @@
 import io
 import os
 import sys
+import warnings
+from typing import Any
 
 import click
 
@@ -27,6 +29,11 @@ for command in (ask, attend, evaluate, fit, inspect_model, predict, reproduce):
     commands.add_command(command)
 
 
+def _show_warning(message: Warning | str, *where: Any, **more: Any) -> None:
+    """Print a warning on one line, without the line of code that gave it."""
+    print(f"saccade: warning: {message}", file=sys.stderr)
+
+
 def run(arguments: list[str]) -> int:
     """Run a command line and return its exit status: 0, 1, 2 for wrong usage, 130 when interrupted."""
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -36,9 +43,13 @@ def run(arguments: list[str]) -> int:
             sys.stdout.reconfigure(encoding="utf-8")
     debug = "--debug" in arguments
     try:
-        status = commands.main(
-            [argument for argument in arguments if argument != "--debug"], prog_name="saccade", standalone_mode=False
-        )
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            status = commands.main(
+                [argument for argument in arguments if argument != "--debug"],
+                prog_name="saccade",
+                standalone_mode=False,
+            )
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return error.exit_code

@@ -8,24 +8,29 @@ from sklearn.frozen import FrozenEstimator
 
 from saccade.attentive import AttentiveClassifier
 from saccade.data.batches import BadRows, DataFile
+from saccade.data.held_out import HeldOut, held_out_batches
 from saccade.exceptions import DataFileError
 from saccade.reading.progress import Progress
 
 __all__ = ["certify", "sample"]
 
-# Limits of the sample: more rows or values would hardly change a plan or a certificate.
-MOST_ROWS = 70_000
-MOST_VALUES = 100_000_000
+# Limits of the sample. A rare class needs many rows to be promised anything; where there are more than 100 columns, the
+# values, all in memory, set the limit.
+MOST_ROWS = 500_000
+MOST_VALUES = 50_000_000
 FEWEST_ROWS = 2_000
 
 
-def sample(data: DataFile, bad: BadRows, random: np.random.Generator) -> Any:
-    """Draw a uniform sample of rows, in the order of the file (reservoir sampling by random keys)."""
+def sample(data: DataFile, bad: BadRows, random: np.random.Generator, held_out: HeldOut | None = None) -> Any:
+    """Draw a uniform sample of rows, in the order of the file (reservoir sampling by random keys).
+
+    With ``held_out`` it is drawn from the rows that were held out of learning.
+    """
     most = min(MOST_ROWS, max(MOST_VALUES // data.n_features, FEWEST_ROWS))
     parts: list[Any] = []
     keys: list[Any] = []
     with Progress("rows", label="Rows", length=data.length) as progress:
-        for batch in data.batches(0, bad):
+        for batch in held_out_batches(data, bad, held_out):
             parts.append(batch.X)
             keys.append(random.random(batch.X.shape[0]))
             drawn = np.concatenate(keys)
@@ -44,12 +49,19 @@ def _joined(parts: list[Any]) -> Any:
 
 
 def certify(
-    model: Any, data: DataFile, bad: BadRows, *, fewest: str, random_state: int | None, **levels: float
+    model: Any,
+    data: DataFile,
+    bad: BadRows,
+    *,
+    fewest: str,
+    random_state: int | None,
+    held_out: HeldOut | None = None,
+    **levels: Any,
 ) -> AttentiveClassifier:
-    """Plan and calibrate a fitted model on the rows of a file.
+    """Plan and calibrate a fitted model on the rows of a file, or on those that were held out of learning.
 
-    A certified model is certified anew, with its parameters. For the fewest columns of Parquet files, the costs of
-    columns are their bytes.
+    ``levels`` are parameters of ``AttentiveClassifier``. A certified model is certified anew, with the parameters that
+    it has. For the fewest columns of Parquet files, the costs of columns are their bytes.
     """
     parameters: dict[str, Any] = {}
     if isinstance(model, AttentiveClassifier):
@@ -57,7 +69,7 @@ def certify(
         del parameters["estimator"], parameters["average_features"]
         if parameters["fewest"] == "columns":  # its costs were the bytes of a file
             del parameters["costs"], parameters["groups"]
-    rows = sample(data, bad, np.random.default_rng(random_state))
+    rows = sample(data, bad, np.random.default_rng(random_state), held_out)
     if fewest == "columns" and hasattr(data, "column_bytes"):
         size = data.column_bytes()
         parameters |= {"costs": [size[name] for name in data.names or []], "groups": None}

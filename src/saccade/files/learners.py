@@ -15,6 +15,7 @@ from saccade.learners.classifier import AttentiveLearner
 from saccade.learners.passive_aggressive import PassiveAggressive
 from saccade.learners.pegasos import Pegasos
 from saccade.learners.perceptron import Perceptron
+from saccade.learners.scaling import Scaling
 
 __all__ = ["LEARNERS", "learner_from", "learner_parts"]
 
@@ -53,6 +54,8 @@ def learner_parts(model: AttentiveLearner) -> tuple[dict[str, Any], dict[str, ND
     for entries, group in ((SCALARS, "scalars"), (COUNTERS, "counters")):
         stacked = np.stack([getattr(learner.state, group) for learner in learners])
         arrays |= {entry: stacked[:, _place(entry)] for entry in entries}
+    if model._scaling is not None:
+        arrays |= {"scaling.centre": model._scaling.centre, "scaling.unit": model._scaling.unit}
     return header, arrays
 
 
@@ -75,6 +78,7 @@ def learner_from(archive: Archive, kind: type[AttentiveLearner]) -> AttentiveLea
         raise ModelFileError(f"its seeds are {str(seeds)[:80]}")
     names = archive.names(n)
     archive.array("order", np.uint32, (count, n))  # what is built next takes memory in proportion to n
+    model._scaling = _scaling(archive, n)
     try:
         fresh = model._build(n, weights.dtype, seeds)
     except (ValueError, ArithmeticError) as error:
@@ -96,6 +100,16 @@ def learner_from(archive: Archive, kind: type[AttentiveLearner]) -> AttentiveLea
     if model.n_iter_ < 0:
         raise ModelFileError(f"its field 'n_iter' is {model.n_iter_}")
     return model
+
+
+def _scaling(archive: Archive, n: int) -> Scaling | None:
+    """Return in which units the learner learned, where it did not learn from rows as they are."""
+    if "scaling.unit" not in archive.arrays:
+        return None
+    scaling = Scaling(*(archive.array(f"scaling.{name}", np.float64, (n,)) for name in ("centre", "unit")))
+    if (scaling.unit <= 0).any():
+        raise ModelFileError("its scaling is impossible")
+    return scaling
 
 
 def _kept(archive: Archive, name: str, like: NDArray[Any], count: int) -> NDArray[Any]:

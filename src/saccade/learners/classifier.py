@@ -20,6 +20,7 @@ from saccade.kernels.reordering import shuffle
 from saccade.kernels.state import STEP
 from saccade.learners.online import OnlineLearner, UpdateRule, new_learner
 from saccade.learners.record import TrainingRecord
+from saccade.learners.scaling import Scaling
 from saccade.planning.boundaries import Budget, as_boundary
 from saccade.planning.orders import CODES
 from saccade.reading.inputs import Rows, check_rows, check_weights, encode_labels, raise_not_finite, read_checked
@@ -95,6 +96,9 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         "random_state": [RANDOM_STATE],
     }
 
+    # Of the rows that are learned from; set by learning from files, before the first of them.
+    _scaling: Scaling | None = None
+
     def _update_rule(self) -> UpdateRule:
         """Return the learner's own rule."""
         raise TypeError(f"{type(self).__name__} is not for direct use: take Pegasos, Perceptron or PassiveAggressive.")
@@ -113,6 +117,8 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         self._check_parameters()
         going_on = self.warm_start and hasattr(self, "_learners")
         X, y = check_rows(self, X, y=y, reset=not going_on)
+        self._scaling = self._scaling if going_on else None
+        X = self._scaled(X)
         classes, codes = encode_labels(y)
         self._check_classes(classes)
         if going_on and not np.array_equal(classes, self.classes_):
@@ -149,6 +155,7 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
                 "weights with sklearn.utils.compute_class_weight on a sample and pass them as a dict."
             )
         X, y = check_rows(self, X, y=y, reset=first)
+        X = self._scaled(X)
         known = self._classes_for(y, classes, first)
         codes = np.searchsorted(known, y)
         if not np.array_equal(known[np.minimum(codes, len(known) - 1)], y):
@@ -234,6 +241,9 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
                 "that have no weight yet. Choose order='permuted', 'sampled' or 'natural'."
             )
 
+    def _scaled(self, X: Rows) -> Rows:
+        return X if self._scaling is None else self._scaling.apply(X)
+
     def _new_learners(self, X: Rows, classes: NDArray[Any]) -> list[OnlineLearner]:
         dtype = np.float32 if X.dtype == np.float32 else np.float64
         return self._build(X.shape[1], np.dtype(dtype), self._seeds(1 if len(classes) == 2 else len(classes)))
@@ -257,6 +267,7 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
                 audit=self.audit,
                 seed=seed,
                 only_reject=len(seeds) > 1,
+                scaling=self._scaling,
             )
             for seed in seeds
         ]
