@@ -117,10 +117,10 @@ def fit(
     assert measured is not None  # it was asked for
     save_with(model, place_of_model, learned.origin.state)
     if measured.rows and measured.predicted.max() == measured.rows:
+        label, first = model.classes_[measured.predicted.argmax()], "" if scale else "standardised columns (--scale), "
         print(
-            f"saccade: warning: the model gives all {measured.rows:,} rows the same label, "
-            f"{model.classes_[measured.predicted.argmax()]}. Try more passes (--max-iter), or weights by class "
-            "(--class-weight)",
+            f"saccade: warning: the model gives all {measured.rows:,} rows the same label, {label}. Try {first}more "
+            "passes (--max-iter), or weights by class (--class-weight).",
             file=sys.stderr,
         )
     record = model.training_

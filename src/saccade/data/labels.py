@@ -92,9 +92,10 @@ def are_fractions(labels: Collection[Any]) -> bool:
 
 def continuous(path: str, labels: Collection[Any]) -> str:
     """Say that a target is no class."""
+    broken = [label for label in labels if not float(label).is_integer()]
     return (
-        f"{path}: the target is a quantity, not a class: its numbers have fractions, and at least {len(labels):,} of "
-        f"them differ ({shown_labels(labels)}). saccade learns classes: cut it into ranges, or name another column as "
+        f"{path}: the target is a quantity, not a class: it has at least {len(labels):,} different numbers, with "
+        f"fractions ({shown_labels(broken)}). saccade learns classes: cut it into ranges, or name another column as "
         "the target."
     )
 
