@@ -141,7 +141,7 @@ def test_learning_with_rows_held_out_resumes_to_the_same_bits(folder, monkeypatc
 def test_data_that_was_learned_from_is_refused_with_what_to_do(folder, capsys, monkeypatch):
     told(capsys, *FIT, "-o", "m")
     attend = ("attend", "m", "--target", "kind", "--delta", 0.1, "-o", "a")
-    assert "train.csv has rows that the model learned from" in fails(capsys, *attend, "train.csv")
+    assert "train.csv has rows that the model was fitted on" in fails(capsys, *attend, "train.csv")
     assert "saccade fit --hold-out 0.3; or pass other rows" in fails(capsys, *attend, "train.csv")
     Path("copy.csv").write_bytes(Path("train.csv").read_bytes())
     assert "--hold-out" in fails(capsys, *attend, "copy.csv")

@@ -59,7 +59,7 @@ class Origin:
             case _:
                 remedy = "Hold some rows out of learning, with saccade fit --hold-out 0.3"
         raise DataFileError(
-            f"{path} has rows that the model learned from. On them its margins are clearer than on new rows, and a "
+            f"{path} has rows that the model was fitted on. On them its margins are clearer than on new rows, and a "
             f"promise that rests on them does not hold. {remedy}; or pass other rows."
         )
 

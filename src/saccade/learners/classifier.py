@@ -117,8 +117,6 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         self._check_parameters()
         going_on = self.warm_start and hasattr(self, "_learners")
         X, y = check_rows(self, X, y=y, reset=not going_on)
-        self._scaling = self._scaling if going_on else None
-        X = self._scaled(X)
         classes, codes = encode_labels(y)
         self._check_classes(classes)
         if going_on and not np.array_equal(classes, self.classes_):
@@ -127,13 +125,15 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
                 "Pass y with the same classes, or set warm_start=False."
             )
         weight = self._weights(X, y, classes, codes, sample_weight, in_part=False)
+        self._scaling = self._scaling if going_on else None
+        seen = self._scaled(X)
         learners = self._continued_learners(X) if going_on else self._new_learners(X, classes)
         seed, first = learners[0].settings.seed, int(learners[0].counters[STEP])
         rows = np.arange(X.shape[0], dtype=np.uint32)
         for turn in range(self.max_iter):
             if self.shuffle:
                 shuffle(rows, seed, first + turn)
-            self._pass(learners, X, codes, rows, weight)
+            self._pass(learners, seen, codes, rows, weight)
         self._take(learners, classes)
         self.n_iter_, self._alarmed = self.max_iter, False
         self._warn_if_level_not_held()
@@ -155,14 +155,13 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
                 "weights with sklearn.utils.compute_class_weight on a sample and pass them as a dict."
             )
         X, y = check_rows(self, X, y=y, reset=first)
-        X = self._scaled(X)
         known = self._classes_for(y, classes, first)
         codes = np.searchsorted(known, y)
         if not np.array_equal(known[np.minimum(codes, len(known) - 1)], y):
             raise ValueError(f"y has labels that are not among the classes {known.tolist()} of the first call.")
         weight = self._weights(X, y, known, codes, sample_weight, in_part=True)
         learners = self._new_learners(X, known) if first else self._continued_learners(X)
-        self._pass(learners, X, codes, np.arange(X.shape[0], dtype=np.uint32), weight)
+        self._pass(learners, self._scaled(X), codes, np.arange(X.shape[0], dtype=np.uint32), weight)
         self._take(learners, known)
         self.n_iter_, self._alarmed = 1, getattr(self, "_alarmed", False)
         self._warn_if_level_not_held()
@@ -242,6 +241,7 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
             )
 
     def _scaled(self, X: Rows) -> Rows:
+        """Return rows as the learners see them."""
         return X if self._scaling is None else self._scaling.apply(X)
 
     def _new_learners(self, X: Rows, classes: NDArray[Any]) -> list[OnlineLearner]:
