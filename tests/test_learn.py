@@ -281,6 +281,15 @@ def test_a_sample_is_even_over_all_files(folder, monkeypatch):
     np.testing.assert_allclose(counts.reshape(10, 90).sum(axis=1), 200 * 9, atol=5 * 40)
 
 
+def test_a_sample_has_no_more_values_than_memory_allows(folder, monkeypatch):
+    monkeypatch.setattr(sampling, "MOST_VALUES", 2400)
+    monkeypatch.setattr(sampling, "FEWEST_ROWS", 10)
+    write(FRAME, Path("a.csv"))
+    with open_data("a.csv", Wanted("kind")) as data:
+        drawn = sampling.sample(data, BadRows(data.path, skip=False), np.random.default_rng(0))
+    assert drawn.shape == (400, 6)
+
+
 def test_a_first_file_of_bad_rows_is_passed_over_with_a_checkpoint_too(folder):
     Path("d").mkdir()
     Path("d/a.csv").write_text("x,y\ntall,u\nold,v\n")

@@ -155,6 +155,14 @@ def _unscaled(target, rows):
     return peer.coef_
 
 
+def test_a_constant_column_gets_no_weight(tmp_path):
+    np.save(tmp_path / "a.npy", np.column_stack([np.full(1500, 1e5), RAW, LABELS]))
+    model = saccade.learn(Pegasos(random_state=0), tmp_path / "a.npy", target="-1")
+    assert model.coef_[0, 0] == 0
+    assert np.isfinite(model.coef_).all()
+    assert model.score(np.column_stack([np.full(1500, 1e5), RAW]), LABELS) > 0.8
+
+
 def test_columns_of_very_different_scales_are_learned(tmp_path):
     rows, labels = load_breast_cancer(return_X_y=True)
     pd.DataFrame(rows).add_prefix("f").assign(kind=labels).to_csv(tmp_path / "a.csv", index=False)

@@ -142,7 +142,7 @@ def demanded_by(saved: Loaded, target: str | None, header: bool | None, *, other
     ``others`` says whether the other features are read, too, where they are there.
     """
     plan = getattr(saved.model, "plan_", None)
-    needed = None if plan is None else plan.demanded.tolist()
+    needed = None if plan is None else plan.demanded.tolist() or None  # a row of no columns cannot be counted
     return replace(wanted_by(saved, target, header), needed=needed, others=others)
 
 
