@@ -141,7 +141,7 @@ def test_learning_with_rows_held_out_resumes_to_the_same_bits(folder, monkeypatc
 def test_data_that_was_learned_from_is_refused_with_what_to_do(folder, capsys, monkeypatch):
     told(capsys, *FIT, "-o", "m")
     attend = ("attend", "m", "--target", "kind", "--delta", 0.1, "-o", "a")
-    assert "train.csv has rows that the model was fitted on" in fails(capsys, *attend, "train.csv")
+    assert "train.csv has rows that Pegasos was fitted on" in fails(capsys, *attend, "train.csv")
     assert "saccade fit --hold-out 0.3; or pass other rows" in fails(capsys, *attend, "train.csv")
     Path("copy.csv").write_bytes(Path("train.csv").read_bytes())
     assert "--hold-out" in fails(capsys, *attend, "copy.csv")
@@ -199,7 +199,7 @@ def test_a_column_that_counts_rows_or_has_no_name_is_a_warning(folder, capsys):
     with pytest.warns(SuspectColumnWarning, match=r"train\.csv: column '' counts the rows.*index=False"):
         saccade.learn(saccade.Pegasos(random_state=0), "train.csv", target="kind")
     assert run([*map(str, FIT), "-o", "m"]) == 0
-    assert capsys.readouterr().err.startswith("saccade: warning: train.csv: column '' counts the rows")
+    assert capsys.readouterr().err.startswith("saccade: train.csv: column '' counts the rows")
     FRAME[:50].assign(id=np.arange(1, 51)).to_csv("train.csv", index=False)
     with pytest.warns(SuspectColumnWarning, match="column 'id' counts the rows"):
         saccade.learn(saccade.Pegasos(random_state=0), "train.csv", target="kind")

@@ -68,7 +68,8 @@ def attend(
     saved = loaded(model, or_skops=True)
     with opened(data, wanted_by(saved, target, header), kind) as source:
         bad = BadRows(source.path, skip=skip_bad)
-        held_out = saved.origin.check_calibration(data, files_of(source, data, kind))
+        files = files_of(source, data, kind)
+        held_out = saved.origin.check_calibration(data, files, type(saved.model).__name__)
         if held_out is not None:
             print("planned and calibrated on the rows of the data that were held out of learning", file=sys.stderr)
         attentive = certify(

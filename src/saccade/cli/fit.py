@@ -119,7 +119,7 @@ def fit(
     if measured.rows and measured.predicted.max() == measured.rows:
         label, first = model.classes_[measured.predicted.argmax()], "" if scale else "standardised columns (--scale), "
         print(
-            f"saccade: warning: the model gives all {measured.rows:,} rows the same label, {label}. Try {first}more "
+            f"saccade: the model gives all {measured.rows:,} rows the same label, {label}. Try {first}more "
             "passes (--max-iter), or weights by class (--class-weight).",
             file=sys.stderr,
         )

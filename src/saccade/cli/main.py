@@ -29,9 +29,9 @@ for command in (ask, attend, evaluate, fit, inspect_model, predict, reproduce):
     commands.add_command(command)
 
 
-def _show_warning(message: Warning | str, *where: Any, **more: Any) -> None:
-    """Print a warning on one line, without the line of code that gave it."""
-    print(f"saccade: warning: {message}", file=sys.stderr)
+def _show_warning(message: Warning | str, *place: Any, **more: Any) -> None:
+    """Print a warning in one line, as errors are, without the place in the code that it comes from."""
+    print(f"saccade: {message}", file=sys.stderr)
 
 
 def run(arguments: list[str]) -> int:

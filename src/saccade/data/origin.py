@@ -45,7 +45,7 @@ class Origin:
             return "same"
         return "other" if set(hashes).isdisjoint(self.data) else "some"
 
-    def check_calibration(self, path: str, files: list[str]) -> HeldOut | None:
+    def check_calibration(self, path: str, files: list[str], model: str) -> HeldOut | None:
         """Return which rows of the data may calibrate, None for all; refuse data that the model learned from."""
         match self.compared_with(files), self.held_out:
             case "other", _:
@@ -59,7 +59,7 @@ class Origin:
             case _:
                 remedy = "Hold some rows out of learning, with saccade fit --hold-out 0.3"
         raise DataFileError(
-            f"{path} has rows that the model was fitted on. On them its margins are clearer than on new rows, and a "
+            f"{path} has rows that {model} was fitted on. On them its margins are clearer than on new rows, and a "
             f"promise that rests on them does not hold. {remedy}; or pass other rows."
         )
 
