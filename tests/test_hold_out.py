@@ -21,8 +21,9 @@ from saccade.data.opening import open_data
 from saccade.data.origin import Origin
 from saccade.exceptions import DataFileError, SuspectColumnWarning
 
-EVERY, CODES = correlated(3000, 8, seed=5, separation=3.0)
-FRAME = pd.DataFrame(EVERY).add_prefix("f").assign(kind=np.array(["elm", "oak"])[CODES])
+ROWS, LABELS = correlated(6000, 8, seed=5, separation=3.0)
+BOTH = pd.DataFrame(ROWS).add_prefix("f").assign(kind=np.array(["elm", "oak"])[LABELS])
+EVERY, CODES, FRAME, OTHERS = ROWS[:3000], LABELS[:3000], BOTH[:3000], BOTH[3000:]
 
 
 @pytest.fixture
@@ -150,7 +151,7 @@ def test_data_that_was_learned_from_is_refused_with_what_to_do(folder, capsys, m
     assert "--hold-out" in fails(capsys, *attend, "-")
     said = told(capsys, "evaluate", "m", "train.csv", "--target", "kind", "--json")
     assert said["measured on"] == "rows that it learned from"
-    FRAME[::-1].to_csv("other.csv", index=False)
+    OTHERS.to_csv("other.csv", index=False)
     assert run([*map(str, attend), "other.csv"]) == 0
     capsys.readouterr()
     said = told(capsys, "evaluate", "a", "other.csv", "--target", "kind", "--json")
@@ -250,6 +251,7 @@ def test_more_labels_than_there_can_be_classes_are_refused(folder, monkeypatch):
         saccade.learn(saccade.Pegasos(random_state=0), "train.csv", target="kind")
 
 
+@pytest.mark.filterwarnings("ignore:Features differ in scale")
 def test_a_model_that_gives_every_row_one_label_is_a_warning(folder, capsys):
     FRAME.assign(f0=1e6 + EVERY[:, 0], kind=np.where(np.arange(3000) < 30, "elm", "oak")).to_csv(
         "train.csv", index=False

@@ -119,6 +119,7 @@ def test_sparse_columns_get_a_root_mean_square_of_one_over_stored_values():
     np.testing.assert_allclose(scaling.unit, [1, np.sqrt(12.5), 1])
 
 
+@pytest.mark.filterwarnings("ignore:Features differ in scale")
 @pytest.mark.parametrize("suffix", ["csv", "npy", "svm"])
 def test_learning_from_a_file_is_learning_from_standardised_rows(suffix, tmp_path):
     path = tmp_path / f"a.{suffix}"
@@ -163,6 +164,7 @@ def test_a_constant_column_gets_no_weight(tmp_path):
     assert model.score(np.column_stack([np.full(1500, 1e5), RAW]), LABELS) > 0.8
 
 
+@pytest.mark.filterwarnings("ignore:Features differ in scale")
 def test_columns_of_very_different_scales_are_learned(tmp_path):
     rows, labels = load_breast_cancer(return_X_y=True)
     pd.DataFrame(rows).add_prefix("f").assign(kind=labels).to_csv(tmp_path / "a.csv", index=False)
