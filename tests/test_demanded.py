@@ -160,12 +160,12 @@ def test_files_may_lack_what_nobody_asks_for(how, suffix, saved, capsys):
     assert said["bad rows"] == 0
     assert said["accuracy"] == np.mean(expected.label == KINDS[5000:])
     if how == "missing values" and suffix != "csv":
-        assert "100 of 1,000 rows lack features that the plan does not ask for" in done.err
+        assert "100 of 1,000 rows are not compared with the full read" in done.err
         compared = np.arange(1000) % 10 != 0
         changed = (expected.label != saved.classes_[(saved.full_margin(NEW) > 0).astype(int)])[compared]
         assert said["disagreement with the full read"] == np.mean(changed)
     elif how != "missing values":
-        assert "1,000 of 1,000 rows lack features" in done.err
+        assert "1,000 of 1,000 rows are not compared with the full read" in done.err
         assert said["disagreement with the full read"] is None
 
 

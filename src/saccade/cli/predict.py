@@ -104,8 +104,8 @@ def evaluate(
 ) -> None:
     """Print accuracy beside the majority's share, disagreement with the full read, features per row, the certificate.
 
-    Columns that the plan of a certified model cannot ask for may be missing; the rows that lack them are not compared
-    with the full read. Where DATA is what saccade fit learned from with --hold-out, the rows that were held out are
+    Columns that the plan of a certified model cannot ask for may be missing; rows without them are not compared with
+    the full read. Where DATA is what saccade fit learned from with --hold-out, the rows that were held out are
     measured.
     """
     from saccade.data.batches import BadRows
@@ -124,8 +124,8 @@ def evaluate(
         raise click.ClickException(f"{data} has no rows to measure on; {bad.count} bad rows were passed over.")
     if measured.compared < measured.rows:
         print(
-            f"{measured.rows - measured.compared:,} of {measured.rows:,} rows lack features that the plan does not ask "
-            "for: they are not compared with the full read",
+            f"{measured.rows - measured.compared:,} of {measured.rows:,} rows are not compared with the full read: "
+            "features that the plan does not ask for are missing or no numbers, in them or in the same block of the file",
             file=sys.stderr,
         )
     certificate = getattr(saved.model, "certificate_", None)
