@@ -125,7 +125,7 @@ def evaluate(
     if measured.compared < measured.rows:
         print(
             f"{measured.rows - measured.compared:,} of {measured.rows:,} rows are not compared with the full read: "
-            "features that the plan does not ask for are missing or no numbers, in them or in the same block of the file",
+            "features that the plan does not ask for are missing or no numbers there, or in the same block of the file",
             file=sys.stderr,
         )
     certificate = getattr(saved.model, "certificate_", None)
