@@ -65,9 +65,16 @@ def test_the_options_of_fit_are_the_parameters_of_the_learners():
 
 def test_a_model_is_learned_certified_measured_and_used(folder, capsys):
     said = json.loads(
-        saccade_prints(capsys, "fit", "train.csv", "--target", "kind", "-o", "m.saccade", "--random-state", 0, "--json")
+        saccade_prints(
+            capsys,
+            *("fit", "train.csv", "--target", "kind", "-o", "m.saccade", "--random-state", 0, "--json"),
+            *("--hold-out", 0.3),
+        )
     )
-    assert said["examples"] == 5000
+    assert 3400 < said["examples"] < 3600
+    assert said["rows measured"] == 5000 - said["examples"]
+    assert said["measured on"] == "rows held out of learning"
+    assert said["accuracy"] > 0.9 > 0.6 > said["majority class"]
     model = saccade.load("m.saccade")
     assert list(model.feature_names_in_) == NAMES
     assert model.classes_.tolist() == ["elm", "oak"]
@@ -545,9 +552,8 @@ def test_a_model_of_indices_from_zero_reads_files_without_a_zero(folder, capsys)
     dump_svmlight_file(rows, labels[:5000], "train.svm", zero_based=True)
     rows[:, 0] = 0
     dump_svmlight_file(rows, labels[:5000], "test.svm", zero_based=True)
-    saccade_prints(capsys, "fit", "train.svm", "-o", "m", "--random-state", 0)
-    dump_svmlight_file(HELD_OUT.to_numpy(), LABELS[6000:], "held-out.svm", zero_based=True)
-    saccade_prints(capsys, "attend", "m", "held-out.svm", "-o", "a", "--delta", 0.1, "--random-state", 0)
+    saccade_prints(capsys, "fit", "train.svm", "-o", "m", "--random-state", 0, "--hold-out", 0.3)
+    saccade_prints(capsys, "attend", "m", "train.svm", "-o", "a", "--delta", 0.1, "--random-state", 0)
     for name in ("m", "a"):
         said = saccade_prints(capsys, "predict", name, "test.svm")
         predicted = [int(line.split(",")[0]) for line in said.splitlines()[1:]]
@@ -555,8 +561,8 @@ def test_a_model_of_indices_from_zero_reads_files_without_a_zero(folder, capsys)
 
 
 def test_other_columns_may_hold_anything(folder, capsys):
-    saccade_prints(capsys, "fit", "train.csv", "--target", "kind", "-o", "m", "--random-state", 0)
-    saccade_prints(capsys, "attend", "m", "test.csv", "--target", "kind", "-o", "a", "--delta", 0.1)
+    saccade_prints(capsys, "fit", "train.csv", "--target", "kind", "-o", "m", "--random-state", 0, "--hold-out", 0.3)
+    saccade_prints(capsys, "attend", "m", "train.csv", "--target", "kind", "-o", "a", "--delta", 0.1)
     frame = pd.read_csv("test.csv").assign(id="who", when=pd.Timestamp("2026-01-01"))
     frame.loc[3, "id"] = None
     frame.to_parquet("more.parquet")
@@ -597,13 +603,15 @@ def test_what_cannot_be_is_said_in_one_line(folder, arguments, message, status, 
     assert len(said.splitlines()) == 1
 
 
-def test_labels_that_nobody_taught_count_as_wrong(folder, capsys):
+def test_labels_that_nobody_taught_are_an_error_that_names_them(folder, capsys):
     np.save("n.npy", np.column_stack([EVERY, labels]))
     saccade_prints(capsys, "fit", "n.npy", "--target", 12, "-o", "m", "--random-state", 0)
     FRAME.assign(kind=np.where(labels == 1, "1", "zzz")).to_csv("odd.csv", index=False)
-    said = json.loads(saccade_prints(capsys, "evaluate", "m", "odd.csv", "--target", "kind", "--json"))
-    predicted = saccade.load("m").predict(EVERY)
-    assert said["accuracy"] == np.mean((predicted == 1) & (labels == 1))
+    assert run(["evaluate", "m", "odd.csv", "--target", "kind"]) == 1
+    assert "odd.csv: the model does not know the labels 'zzz'; it knows 0, 1." in capsys.readouterr().err
+    FRAME.assign(kind=EVERY[:, 0]).to_csv("odd.csv", index=False)
+    assert run(["evaluate", "m", "odd.csv", "--target", "kind"]) == 1
+    assert "odd.csv: the target is a quantity, not a class" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("passes", [1, 3])
@@ -656,11 +664,10 @@ def test_a_pattern_or_a_folder_is_one_data_set(folder, suffix, capsys):
     for number, part in enumerate((frame[:2000], frame[2000:2500], frame[2500:5000])):
         name = f"parts/part-{number}.{suffix}"
         part.to_csv(name, index=False) if suffix == "csv" else part.to_parquet(name, row_group_size=700)
-    fit = ["--target", "kind", "--random-state", 0, "--json"]
+    fit = ["--target", "kind", "--random-state", 0, "--json", "--hold-out", 0.3]
     said = json.loads(saccade_prints(capsys, "fit", f"parts/part-*.{suffix}", *fit, "-o", "m"))
-    assert said["examples"] == 5000
-    HELD_OUT.to_parquet("held-out.parquet")
-    saccade_prints(capsys, "attend", "m", "held-out.parquet", "--delta", 0.1, "--random-state", 0, "-o", "a")
+    assert said["examples"] + said["rows measured"] == 5000
+    saccade_prints(capsys, "attend", "m", "parts/", "--target", "kind", "--delta", 0.1, "--random-state", 0, "-o", "a")
     assert run(["predict", "a", "parts", "--target", "kind"]) == 0
     done = capsys.readouterr()
     reading = saccade.load("a").read(FRAME[:5000])

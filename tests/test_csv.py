@@ -73,7 +73,7 @@ def test_the_fast_path_gives_what_the_slow_one_gives(tmp_path_factory, text):
     path.write_text("x,kind\n")
     data = CsvFile(str(path), Wanted("kind"))
     block = f"{text}\n".encode()
-    fast = data._converted(block, len(block))
+    fast = data._converted(block, len(block), *data._attempts[0])
     slow = data._record_by_record(block, 0, len(block), BadRows(data.path, skip=True))
     _, quote = last_record(np.frombuffer(block, dtype=np.uint8), ord(","))
     if fast is not None and quote < 0:  # else it is refused before it comes here

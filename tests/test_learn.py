@@ -178,7 +178,9 @@ def test_learning_from_several_files_is_learning_from_one(folder, monkeypatch):
     parts("parquet")
     write(FRAME, Path("whole.parquet"))
     model = saccade.Pegasos(shuffle=False, max_iter=3, random_state=0)
-    one, several = (saccade.learn(model, path, target="kind") for path in ("whole.parquet", "part-*.parquet"))
+    one, several = (
+        saccade.learn(model, path, target="kind", scale=False) for path in ("whole.parquet", "part-*.parquet")
+    )
     np.testing.assert_array_equal(one.coef_, several.coef_)
     assert one.training_ == several.training_
     assert not hasattr(model, "coef_")
@@ -277,6 +279,15 @@ def test_a_sample_is_even_over_all_files(folder, monkeypatch):
         counts[drawn.astype(int)] += 1
     # Each row is drawn with probability 0.1: every tenth of the file 1,800 times, with a deviation of about 40.
     np.testing.assert_allclose(counts.reshape(10, 90).sum(axis=1), 200 * 9, atol=5 * 40)
+
+
+def test_a_sample_has_no_more_values_than_memory_allows(folder, monkeypatch):
+    monkeypatch.setattr(sampling, "MOST_VALUES", 2400)
+    monkeypatch.setattr(sampling, "FEWEST_ROWS", 10)
+    write(FRAME, Path("a.csv"))
+    with open_data("a.csv", Wanted("kind")) as data:
+        drawn = sampling.sample(data, BadRows(data.path, skip=False), np.random.default_rng(0))
+    assert drawn.shape == (400, 6)
 
 
 def test_a_first_file_of_bad_rows_is_passed_over_with_a_checkpoint_too(folder):

@@ -17,7 +17,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from saccade.data import columns, csv, lines
 from saccade.data.batches import BadRows, Wanted
-from saccade.data.labels import codes_of, known_labels, labels_from_texts
+from saccade.data.labels import LabelsSeen, codes_of, labels_from_texts
 from saccade.data.opening import open_data
 from saccade.exceptions import DataFileError
 
@@ -431,6 +431,8 @@ def test_labels_of_a_file_are_found_among_classes_by_text_or_number(tmp_path):
     assert codes_of(np.array(["elm", "x"], dtype=object), np.array(["elm", "oak"], dtype=object)).tolist() == [0, -1]
     assert codes_of(np.array([2.0, 2.5]), np.array(["2", "2.5"])).tolist() == [0, 1]
     pq.write_table(pa.table({"a": [1.0, 2.0], "k": [True, False]}), tmp_path / "a.parquet")
+    seen = LabelsSeen("a.parquet")
     with open_data(str(tmp_path / "a.parquet"), Wanted("k")) as source:
-        classes = known_labels(source, BadRows(source.path, skip=False), lambda *_: None).classes
-    assert classes.tolist() == [False, True]
+        for batch in read(source)[0]:
+            seen.add(batch.y)
+    assert seen.labels(0).classes.tolist() == [False, True]

@@ -34,7 +34,7 @@ from saccade.planning.choosing import Sample
 from saccade.planning.families import Priced
 from saccade.planning.orders import CODES
 from saccade.planning.prepare import Terms, prepare, split_rows
-from saccade.planning.prices import price_list
+from saccade.planning.prices import Feature, price_list
 from saccade.promises.certificate import strictest
 from saccade.promises.labels import Labels
 from saccade.promises.promise import promise_of
@@ -168,6 +168,7 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     certificate_ : Certificate
     population_ : Population, what the planning rows tell of the features
     prices_ : Prices
+    columns_ : list, the columns that the plan can ask for, in reading order; by name where names are known
 
     Examples
     --------
@@ -283,7 +284,7 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def read(self, X: Any) -> Reading:
         """Return label, margin, number of features read and whether the reading stopped early, for each row."""
-        return read_checked(self, X, self._source, self._run_plan)
+        return read_checked(self, X, self._source, self._run_plan, self._demanded)
 
     def read_source(self, source: Source, *, full: bool = False) -> Reading:
         """Read the rows of any storage, in full or not; a row whose values are not finite has such a margin."""
@@ -293,6 +294,16 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def predict_source(self, source: Source) -> Reading:
         """Read the rows of any storage as ``predict`` does: by the plan."""
         return self.read_source(source)
+
+    @property
+    def columns_(self) -> list[Feature]:
+        """The columns that the plan can ask for, in reading order: by name where names are known, else by place."""
+        check_is_fitted(self)
+        names = self.additive_.columns
+        return [part if names is None else names[part] for part in self._demanded().tolist()]
+
+    def _demanded(self) -> NDArray[np.intp]:
+        return self.plan_.demanded
 
     def _source(self, X: Any) -> Source:
         return self.additive_.source(X)

@@ -4,6 +4,7 @@ UserWarning
 ├── LevelNotHeldWarning     the audit measured more decision errors than the level allows
 ├── OneLabelWarning         a learner gives all rows one label
 ├── OtherVersionWarning     a model was pickled by another version of saccade
+├── SuspectColumnWarning    a column of a file is likely no feature
 └── UnevenScalesWarning     features differ in scale by decades
 ValueError
 ├── CheckpointError         learning cannot go on from a checkpoint, or cannot keep one there
@@ -20,6 +21,7 @@ __all__ = [
     "NotNumbersError",
     "OneLabelWarning",
     "OtherVersionWarning",
+    "SuspectColumnWarning",
     "UnevenScalesWarning",
 ]
 
@@ -38,6 +40,10 @@ class OtherVersionWarning(UserWarning):
 
 class UnevenScalesWarning(UserWarning):
     """Features differ in scale by decades, so that the largest ones decide alone."""
+
+
+class SuspectColumnWarning(UserWarning):
+    """A column of a data file has no name, or counts its rows: it is likely no feature."""
 
 
 class CheckpointError(ValueError):

@@ -69,10 +69,7 @@ class Questions:
     @cached_property
     def weightless(self) -> NDArray[np.bool_]:
         """Return which features no checkpoint weighs and no score: nobody needs to know them."""
-        used: NDArray[np.bool_] = np.any(self.plan.coef != 0, axis=0)
-        if self.plan.checkpoints.size:
-            used[self.plan.order[: self.plan.checkpoints[-1]]] = True
-        return ~used
+        return self.plan.weightless
 
     @cached_property
     def _places(self) -> dict[str, int]:

@@ -1,5 +1,6 @@
 """``saccade attend`` and ``saccade inspect``: certify a saved model, and describe it."""
 
+import json
 import reprlib
 import sys
 from pathlib import Path
@@ -64,8 +65,11 @@ def attend(
     model: Path,
     data: str,
     out: Path,
-    delta: float,
+    promise: str,
+    delta: str,
     confidence: float,
+    calibration_size: float,
+    when_too_few: str,
     threshold: float | None,
     fewest: str,
     target: str | None,
@@ -76,7 +80,11 @@ def attend(
     skip_bad: bool,
     as_json: bool,
 ) -> None:
-    """Plan and calibrate MODEL on the rows of DATA; labels are not needed.
+    """Plan and calibrate MODEL on the rows of DATA, which it must not have learned from.
+
+    Labels are needed for --promise accuracy alone.
+
+    Where DATA is what saccade fit learned from with --hold-out, the rows that were held out are taken.
 
     MODEL is a file that saccade wrote, or a .skops file of a fitted scikit-learn linear model. A certified
     model is certified anew, with the costs and groups that it has.
@@ -84,18 +92,27 @@ def attend(
     import numpy as np
 
     from saccade.data.batches import BadRows
+    from saccade.data.opening import files_of
     from saccade.data.sampling import certify
     from saccade.files.models import save_with
 
     target_file = check_output(out, force, data)
     saved = loaded(model, or_skops=True)
-    levels = {"delta": delta, "confidence": confidence} | ({} if threshold is None else {"threshold": threshold})
+    terms = {"promise": promise, "delta": _levels(delta, saved.model.classes_), "confidence": confidence}
+    terms |= {"calibration_size": calibration_size, "when_too_few": when_too_few}
+    if threshold is not None:
+        terms["threshold"] = threshold
     with opened(data, wanted_by(saved, target, header), kind) as source:
         bad = BadRows(source.path, skip=skip_bad)
-        attentive = certify(saved.model, source, bad, fewest=fewest, random_state=random_state, **levels)
+        files = files_of(source, data, kind)
+        held_out = saved.origin.check_calibration(data, files, type(saved.model).__name__)
+        if held_out is not None:
+            print("planned and calibrated on the rows of the data that were held out of learning", file=sys.stderr)
+        chosen: dict[str, Any] = {"fewest": fewest, "random_state": random_state, "held_out": held_out}
+        attentive = certify(saved.model, source, bad, **chosen, **terms)
     if hasattr(saved.model, "feature_names_in_"):
         attentive.feature_names_in_ = np.array(names_of(saved.model), dtype=object)
-    save_with(attentive, target_file, saved.about)
+    save_with(attentive, target_file, saved.origin.state)
     certificate, most = attentive.certificate_, attentive.plan_.most_read
     if as_json:
         from dataclasses import asdict
@@ -105,6 +122,25 @@ def attend(
         print(certificate, f"No row needs more than {most:,} of them.")
         if bad.count:
             print(f"{bad.count:,} bad rows were passed over", file=sys.stderr)
+
+
+def _levels(text: str, classes: Any) -> float | dict[Any, float]:
+    """Return the level, or the level of each class, by its label as it is written."""
+    from numbers import Real
+
+    try:
+        given = json.loads(text)
+    except ValueError:
+        given = None
+    if isinstance(given, Real) and 0 < given < 1:
+        return float(given)
+    if not isinstance(given, dict):
+        raise click.UsageError(
+            f"--delta {text}: expected a number above 0 and below 1, or JSON by class, as in "
+            '{"fraud": 0.05, "ok": 0.001}.'
+        )
+    labels = {str(label): label for label in classes.tolist()}
+    return {labels.get(label, label): level for label, level in given.items()}
 
 
 @click.command(name="inspect", short_help="Say what a model is.")

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +13,14 @@ from saccade.data import FORMATS
 
 if TYPE_CHECKING:
     from saccade.data.batches import DataFile, Wanted
+    from saccade.data.origin import Origin
 
 __all__ = [
+    "HELD_OUT",
     "Loaded",
     "check_output",
     "data_options",
+    "demanded_by",
     "loaded",
     "names_of",
     "one_line",
@@ -25,6 +28,8 @@ __all__ = [
     "print_record",
     "wanted_by",
 ]
+
+HELD_OUT = "rows held out of learning"
 
 
 def data_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -74,33 +79,29 @@ def _files(data: str) -> list[Path]:
 
 @dataclass(frozen=True)
 class Loaded:
-    """A saved model, and how the file that it learned from was indexed."""
+    """A saved model, and what its file remembers of the data that it learned from."""
 
     model: Any
-    zero_based: bool | None = None
-
-    @property
-    def about(self) -> dict[str, Any]:
-        """Return what is saved with the model."""
-        return {"zero_based": self.zero_based}
+    origin: "Origin"
 
 
 def loaded(path: Path, *, or_skops: bool = False) -> Loaded:
     """Load a model that saccade saved, or a skops file of a fitted scikit-learn model."""
+    from saccade.data.origin import Origin
+
     if path.suffix.lower() == ".skops":
         if not or_skops:
             raise click.UsageError(
                 f"{path} is no model of saccade. Certify it first: saccade attend {path} DATA -o MODEL"
             )
-        return Loaded(_from_skops(path))
+        return Loaded(_from_skops(path), Origin())
     from saccade.files.models import load_with
 
     try:
         model, about = load_with(path)
     except ValueError as error:
         raise click.ClickException(str(error)) from error
-    known = about.get("zero_based") if isinstance(about, dict) else None
-    return Loaded(model, known if isinstance(known, bool) else None)
+    return Loaded(model, Origin.of(about))
 
 
 def _from_skops(path: Path) -> Any:
@@ -136,7 +137,17 @@ def wanted_by(saved: Loaded, target: str | None, header: bool | None) -> "Wanted
     from saccade.data.batches import Wanted
 
     width = getattr(saved.model, "n_features_in_", None)
-    return Wanted(target, names_of(saved.model), width, header, saved.zero_based)
+    return Wanted(target, names_of(saved.model), width, header, saved.origin.zero_based)
+
+
+def demanded_by(saved: Loaded, target: str | None, header: bool | None, *, others: bool) -> "Wanted":
+    """Return what a model must find in every row: of a certified one, what its plan can ask for.
+
+    ``others`` says whether the other features are read, too, where they are there.
+    """
+    plan = getattr(saved.model, "plan_", None)
+    needed = None if plan is None else plan.demanded.tolist() or None  # a row of no columns cannot be counted
+    return replace(wanted_by(saved, target, header), needed=needed, others=others)
 
 
 @contextmanager

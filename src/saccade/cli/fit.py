@@ -3,13 +3,14 @@
 import inspect
 import json
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from saccade.cli.data import Loaded, check_output, data_options, one_line, print_record
+from saccade.cli.data import HELD_OUT, check_output, data_options, one_line, print_record
 
 LEARNERS = {"pegasos": "Pegasos", "perceptron": "Perceptron", "passive-aggressive": "PassiveAggressive"}
 # The parameters of every learner. A test compares them with get_params; the list saves help the imports.
@@ -53,6 +54,12 @@ def parameter_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--checkpoint-every", type=float, default=SECONDS_BETWEEN_CHECKPOINTS, help="Seconds.", show_default=True)
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint, if it exists.")
 @click.option("--force", is_flag=True, help="Replace the model if it exists.")
+@click.option("--scale/--no-scale", default=True, help="Learn from standardised columns.", show_default=True)
+@click.option(
+    "--hold-out",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="The share of rows that is not learned from, but kept for saccade attend and evaluate.",
+)
 @parameter_options
 @data_options
 def fit(
@@ -64,6 +71,8 @@ def fit(
     checkpoint_every: float,
     resume: bool,
     force: bool,
+    scale: bool,
+    hold_out: float | None,
     kind: str | None,
     header: bool | None,
     skip_bad: bool,
@@ -73,6 +82,10 @@ def fit(
     """Learn from DATA (CSV, libsvm, Parquet, Arrow or NumPy; - for standard input), and save a model.
 
     DATA is a file, a pattern in quotes such as 'part-*.csv', or a folder.
+
+    Columns are standardised while learning, and the model takes them as they are: the scales are in its weights. The
+    accuracy that is printed, beside the share of the commonest class, is that on the rows of --hold-out, else on those
+    that were learned from.
 
     Every parameter of the learner is an option. A boundary may have parameters: --boundary 'curved(delta=0.05)'.
     """
@@ -91,14 +104,25 @@ def fit(
             data,
             Wanted(target, header=header),
             kind=kind,
+            scale=scale,
             skip_bad=skip_bad,
             checkpoint=checkpoint,
             checkpoint_every=checkpoint_every,
             resume=resume,
             replace=force,
+            hold_out=hold_out,
+            measured=True,
         )
-    model = learned.model
-    save_with(model, place_of_model, Loaded(model, learned.zero_based).about)
+    model, measured = learned.model, learned.measured
+    assert measured is not None  # it was asked for
+    save_with(model, place_of_model, learned.origin.state)
+    if measured.rows and measured.predicted.max() == measured.rows:
+        label, first = model.classes_[measured.predicted.argmax()], "" if scale else "standardised columns (--scale), "
+        print(
+            f"saccade: the model gives all {measured.rows:,} rows the same label, {label}. Try {first}more "
+            "passes (--max-iter), or weights by class (--class-weight).",
+            file=sys.stderr,
+        )
     record = model.training_
     print_record(
         {
@@ -106,6 +130,10 @@ def fit(
             "examples": record.n_examples,
             "features per example": record.features_per_example,
             "decision error": record.decision_error if record.n_important else None,
+            "measured on": HELD_OUT if hold_out is not None else "rows that it learned from",
+            "rows measured": measured.rows,
+            "accuracy": measured.right / measured.rows if measured.rows else None,
+            "majority class": measured.majority if measured.rows else None,
             "bad rows": learned.bad_rows,
             "random_state": model.random_state,
         },

@@ -11,12 +11,18 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from saccade.cli.data import check_output, data_options, loaded, opened, print_record, wanted_by
+from saccade.cli.data import HELD_OUT, check_output, data_options, demanded_by, loaded, opened, print_record
 
 if TYPE_CHECKING:
     from saccade.reading.plan import Reading
 
 FIELDS = ("label", "margin", "n_read")
+# What a measurement is worth depends on whether the model has seen the rows.
+MEASURED_ON = {
+    "same": "rows that it learned from",
+    "some": "rows, some of which it learned from",
+    "other": "all rows",
+}
 
 
 @click.command(short_help="Predict the rows of a file.")
@@ -48,7 +54,8 @@ def predict(
 
     where = None if out is None or str(out) == "-" else check_output(out, force, data)
     saved, rows, features, read = loaded(model), 0, 0, 0
-    with opened(data, wanted_by(saved, target, header), kind) as source, _written_to(where) as stream:
+    wanted = demanded_by(saved, target, header, others=False)
+    with opened(data, wanted, kind) as source, _written_to(where) as stream:
         bad = BadRows(source.path, skip=skip_bad)
         writer = csv.writer(stream, lineterminator="\n")
         if not as_json:
@@ -96,24 +103,40 @@ def _lines(reading: "Reading", good: Any) -> Iterator[tuple[Any, ...]]:
 def evaluate(
     model: Path, data: str, target: str | None, kind: str | None, header: bool | None, skip_bad: bool, as_json: bool
 ) -> None:
-    """Print accuracy, disagreement with the full read, features per row, and the certificate beside them."""
+    """Print accuracy beside the majority's share, disagreement with the full read, features per row, the certificate.
+
+    Columns that the plan of a certified model cannot ask for may be missing; rows without them are not compared with
+    the full read. Where DATA is what saccade fit learned from with --hold-out, the rows that were held out are
+    measured.
+    """
     from saccade.data.batches import BadRows
+    from saccade.data.opening import files_of
     from saccade.data.reading import measure
 
     saved = loaded(model)
-    with opened(data, wanted_by(saved, target, header), kind) as source:
+    with opened(data, demanded_by(saved, target, header, others=True), kind) as source:
         if target is None and source.zero_based is None:  # only libsvm files have labels without a target
             raise click.UsageError("Name the column with the labels, with --target.")
         bad = BadRows(source.path, skip=skip_bad)
-        measured = measure(saved.model, source, bad)
+        known = saved.origin.compared_with(files_of(source, data, kind))
+        held_out = saved.origin.held_out if known == "same" else None
+        measured = measure(saved.model, source, bad, held_out)
     if measured.rows == 0:
         raise click.ClickException(f"{data} has no rows to measure on; {bad.count} bad rows were passed over.")
+    if measured.compared < measured.rows:
+        print(
+            f"{measured.rows - measured.compared:,} of {measured.rows:,} rows are not compared with the full read: "
+            "features that the plan does not ask for are missing or no numbers there, or in the same block of the file",
+            file=sys.stderr,
+        )
     certificate = getattr(saved.model, "certificate_", None)
     print_record(
         {
             "rows": measured.rows,
+            "measured on": HELD_OUT if held_out is not None else MEASURED_ON[known],
             "accuracy": measured.right / measured.rows,
-            "disagreement with the full read": measured.changed / measured.rows,
+            "majority class": measured.majority,
+            "disagreement with the full read": measured.changed / measured.compared if measured.compared else None,
             "features per row": measured.features / measured.rows,
             "certificate": None if certificate is None else str(certificate),
             "bad rows": bad.count,

@@ -1,7 +1,7 @@
 """The interface of data files: what to read, batches of rows, sources, and the report of bad rows."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
@@ -31,13 +31,22 @@ BATCH_BYTES = 16_000_000
 
 @dataclass(frozen=True)
 class Wanted:
-    """What to read of a data file; ``names`` are those of the features, in the order of the columns of ``X``."""
+    """What to read of a data file; ``names`` are those of the features, in the order of the columns of ``X``.
+
+    A feature that is not ``needed`` may be missing, in a row or in the file, or be no number: it is NaN then.
+    """
 
     target: str | None = None
     names: Sequence[str] | None = None  # None: every column but the target, as they come
     n_features: int | None = None
     header: bool | None = None  # of a CSV file: whether its first line has names; None: detected
     zero_based: bool | None = None  # of a libsvm file: whether its indices begin at 0; None: detected
+    needed: Collection[int] | None = None  # the features that a row must have, by their places; None: all
+    others: bool = True  # whether features that are not needed are read where they can be
+
+    def needed_of(self, n_features: int) -> list[int]:
+        """Return the places of the features that a row must have."""
+        return list(range(n_features)) if self.needed is None else sorted(self.needed)
 
 
 @dataclass(frozen=True)
@@ -48,6 +57,12 @@ class Batch:
     y: NDArray[Any] | None  # labels as written: texts, or numbers
     end: int  # where the next batch begins
     good: NDArray[np.bool_]  # of the rows of the file that were read for the batch, which it has
+
+    def only(self, rows: NDArray[np.bool_]) -> "Batch":
+        """Return the batch with some of its rows."""
+        good = self.good.copy()
+        good[self.good] = rows
+        return Batch(self.X[rows], None if self.y is None else self.y[rows], self.end, good)
 
 
 @dataclass(frozen=True)
@@ -119,7 +134,9 @@ def chosen_columns(path: str, columns: list[str], wanted: Wanted) -> list[str]:
     for name, times in counted.most_common(1):
         if times > 1:
             raise DataFileError(f"{path} has several columns {name!r}. Give each a name of its own.")
-    for name in [*([] if wanted.target is None else [wanted.target]), *(wanted.names or [])]:
+    names = wanted.names or []
+    needed = names if wanted.needed is None else [names[place] for place in wanted.needed if names]
+    for name in [*([] if wanted.target is None else [wanted.target]), *needed]:
         if name not in counted:
             near = get_close_matches(name, columns, n=3)
             hint = f"Did you mean {', '.join(near)}?" if near else f"It has {', '.join(columns[:8])}."

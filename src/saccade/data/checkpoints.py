@@ -13,16 +13,17 @@ from saccade.exceptions import CheckpointError
 from saccade.files.models import load_with, save_with
 from saccade.files.writing import check_writable
 
-__all__ = ["Checkpoint", "Place", "Run", "digest"]
+__all__ = ["Checkpoint", "Place", "Run", "digests"]
 
 
 @dataclass(frozen=True)
 class Place:
-    """The progress of learning: the pass, the batch in it, and the offset of that batch in the data."""
+    """The progress of learning: the pass, the batch in it, the offset of that batch in the data, and its first row."""
 
     turn: int = 0
     batch: int = 0
     start: int = 0
+    row: int = 0
 
 
 @dataclass(frozen=True)
@@ -36,14 +37,11 @@ class Run:
     turn: int = 0
     batch: int = 0
     start: int = 0
+    row: int = 0
 
     @property
     def labels(self) -> Labels:
         return Labels(self.written, np.array(self.classes))
-
-    @property
-    def place(self) -> Place:
-        return Place(self.turn, self.batch, self.start)
 
 
 class Checkpoint:
@@ -87,17 +85,17 @@ class Checkpoint:
             self._last = time.monotonic()
 
 
-def digest(paths: list[str]) -> str:
-    """Return a hash of the contents of data files, in their order."""
-    digests = []
+def digests(paths: list[str]) -> list[str]:
+    """Return a hash of the contents of each data file."""
+    hashes = []
     for path in paths:
         with open(path, "rb") as file:
-            digests.append(hashlib.file_digest(file, "blake2b").hexdigest())
-    return digests[0] if len(digests) == 1 else hashlib.blake2b("".join(digests).encode()).hexdigest()
+            hashes.append(hashlib.file_digest(file, "blake2b").hexdigest())
+    return hashes
 
 
 def _possible(run: Run, model: Any, length: int) -> bool:
-    counts = (run.bad, run.seed, run.turn, run.batch, run.start)
+    counts = (run.bad, run.seed, run.turn, run.batch, run.start, run.row)
     return (
         all(type(count) is int and 0 <= count < 2**63 for count in counts)
         and run.start <= length

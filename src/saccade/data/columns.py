@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,7 @@ class ParquetFile:
         self._features = chosen_columns(path, columns, wanted)
         self.names: list[str] | None = self._features
         self.n_features = len(self._features)
+        self._chosen = _chosen(self._features, columns, wanted)
         self.n_rows = self.length = self._metadata.num_rows
 
     def column_bytes(self) -> dict[str, int]:
@@ -46,7 +47,7 @@ class ParquetFile:
         return dict(total)
 
     def batches(self, start: int, bad: BadRows) -> Iterator[Batch]:
-        columns = [*self._features, *([] if self._target is None else [self._target])]
+        columns = [*self._chosen.names.values(), *([] if self._target is None else [self._target])]
         rows = _rows_per_batch(self.n_features)
         with named(self.path):
             file = pyarrow().parquet.ParquetFile(self.path, pre_buffer=False, buffer_size=BUFFER)
@@ -56,7 +57,7 @@ class ParquetFile:
             records = file.iter_batches(rows, row_groups=groups, columns=columns, use_threads=False)
             for record in each(self.path, records):
                 if place >= start:
-                    yield _batch(self.path, record, self._features, self._target, place, bad)
+                    yield _batch(self.path, record, self._chosen, self._target, place, bad)
                 place += record.num_rows
             pyarrow().default_memory_pool().release_unused()
 
@@ -114,9 +115,9 @@ class ArrowFile:
         self.path, self.size = path, os.path.getsize(path)
         self.n_rows = self.length = sum(record.num_rows for record in each(path, self._records()))
         self._target = wanted.target
-        self._features = chosen_columns(path, self._schema, wanted)
-        self.names: list[str] | None = self._features
-        self.n_features = len(self._features)
+        self.names: list[str] | None = chosen_columns(path, self._schema, wanted)
+        self.n_features = len(self.names)
+        self._chosen = _chosen(self.names, self._schema, wanted)
 
     def _records(self) -> Iterator[Any]:
         arrow = pyarrow()
@@ -138,7 +139,7 @@ class ArrowFile:
             for first in range(0, record.num_rows, rows):
                 part = record.slice(first, rows)
                 if place >= start:
-                    yield _batch(self.path, part, self._features, self._target, place, bad)
+                    yield _batch(self.path, part, self._chosen, self._target, place, bad)
                 place += part.num_rows
 
     def pieces(self, bad: BadRows) -> Iterator[Piece]:
@@ -161,6 +162,7 @@ class NumpyFile:
         self._features = [j for j in range(array.shape[1]) if j != self._target]
         self.n_features = len(self._features)
         check_width(path, self.n_features, wanted)
+        self._needed = wanted.needed_of(self.n_features)
         self.n_rows = self.length = array.shape[0]
 
     def _mapped(self) -> NDArray[Any]:
@@ -176,7 +178,7 @@ class NumpyFile:
             part = np.asarray(array[first:end], dtype=array.dtype.newbyteorder("="))
             X = part if self._target is None else part[:, self._features]
             y = None if self._target is None else part[:, self._target]
-            yield _finite(X, y, first, end, bad)
+            yield _finite(X, y, first, end, bad, self._needed)
 
     def pieces(self, bad: BadRows) -> Iterator[Piece]:
         return whole_rows(self, bad)
@@ -195,16 +197,48 @@ def _rows_per_batch(n_features: int) -> int:
     return max(1, BATCH_BYTES // (8 * max(n_features, 1)))
 
 
-def _batch(path: str, part: Any, features: list[str], target: str | None, first: int, bad: BadRows) -> Batch:
-    columns = [_numbers(path, name, part.column(name)) for name in features]
-    X = np.column_stack(columns) if columns else np.empty((part.num_rows, 0))
+class _Chosen(NamedTuple):
+    """The columns of a file that are read as features."""
+
+    n_features: int
+    names: dict[int, str]  # by their places among the features, those that are read
+    needed: list[int]  # the places of those that a row must have
+
+    def rows_of(self, path: str, part: Any) -> NDArray[Any]:
+        """Return the features of some rows; one that is not needed is NaN where it is not there or is no number."""
+        columns = {place: self._numbers(path, part, place) for place in self.names}
+        if len(columns) == self.n_features > 0:
+            return np.column_stack([columns[place] for place in range(self.n_features)])
+        X = np.full((part.num_rows, self.n_features), np.nan)
+        for place, column in columns.items():
+            X[:, place] = column
+        return X
+
+    def _numbers(self, path: str, part: Any, place: int) -> NDArray[Any]:
+        name = self.names[place]
+        try:
+            return _numbers(path, name, part.column(name))
+        except DataFileError:
+            if place in self.needed:
+                raise
+            return np.full(part.num_rows, np.nan)
+
+
+def _chosen(features: list[str], columns: list[str], wanted: Wanted) -> _Chosen:
+    needed, there = wanted.needed_of(len(features)), set(columns)
+    read = range(len(features)) if wanted.others else needed
+    return _Chosen(len(features), {j: features[j] for j in read if features[j] in there}, needed)
+
+
+def _batch(path: str, part: Any, chosen: _Chosen, target: str | None, first: int, bad: BadRows) -> Batch:
+    X = chosen.rows_of(path, part)
     y = None
     if target is not None:
         y = np.empty(part.num_rows, dtype=object)
         y[:] = part.column(target).to_pylist()
         if not all(label is None or isinstance(label, LABELS) for label in y):
             raise DataFileError(f"{path}: column {target!r} holds {part.column(target).type}, which are no labels.")
-    return _finite(X, y, first, first + part.num_rows, bad)
+    return _finite(X, y, first, first + part.num_rows, bad, chosen.needed)
 
 
 def _numbers(path: str, name: str, column: Any) -> NDArray[Any]:
@@ -233,9 +267,10 @@ def _without_pandas(column: Any) -> NDArray[Any]:
     return np.frombuffer(column.buffers()[1], kind, len(column), column.offset * kind.itemsize)
 
 
-def _finite(X: NDArray[Any], y: NDArray[Any] | None, first: int, end: int, bad: BadRows) -> Batch:
-    """Return the rows that have a target and no missing value; the first bad row is reported by its number."""
-    whole = np.isfinite(X).all(axis=1) if X.dtype.kind == "f" else np.ones(X.shape[0], dtype=bool)
+def _finite(X: NDArray[Any], y: NDArray[Any] | None, first: int, end: int, bad: BadRows, needed: list[int]) -> Batch:
+    """Return the rows that have a target and the values that are needed; the first bad one is reported by number."""
+    demanded = X if len(needed) == X.shape[1] else X[:, needed]
+    whole = np.isfinite(demanded).all(axis=1) if X.dtype.kind == "f" else np.ones(X.shape[0], dtype=bool)
     good = whole.copy()
     if y is not None and y.dtype.kind in "Of":
         good &= [label is not None and (isinstance(label, str) or bool(np.isfinite(label))) for label in y]

@@ -41,16 +41,22 @@ class CsvFile:
             self._columns = begun.first
             self.names: list[str] | None = chosen_columns(path, begun.first, wanted)
             position = {name: j for j, name in enumerate(begun.first)}
-            self._features = [position[name] for name in self.names]
+            # By their places among the features, those that the file has.
+            self._features = {place: position[name] for place, name in enumerate(self.names) if name in position}
             self._target = None if wanted.target is None else position[wanted.target]
+            self.n_features = len(self.names)
         else:
             self._columns = [f"field {j}" for j in range(len(begun.first))]
             self.names = None
             self._target = _number_of_column(path, wanted.target, len(begun.first))
-            self._features = [j for j in range(len(begun.first)) if j != self._target]
-            check_width(path, len(self._features), wanted)
-        self.n_features = len(self._features)
-        self._options = self._read_options()
+            self._features = dict(enumerate(j for j in range(len(begun.first)) if j != self._target))
+            self.n_features = len(self._features)
+            check_width(path, self.n_features, wanted)
+        self._needed = wanted.needed_of(self.n_features)
+        whole = list(self._features)
+        # What pyarrow is to convert: all features, and where it cannot, those that are needed alone.
+        attempts = [whole, self._needed] if wanted.others and whole != self._needed else [self._needed]
+        self._attempts = [(features, self._read_options(features)) for features in attempts]
         self._spaced_quote = re.compile(rb'(?:^|[\n\r%s]) +"' % re.escape(self._separator.encode()))
 
     @cached_property
@@ -64,13 +70,14 @@ class CsvFile:
     def batches(self, start: int, bad: BadRows) -> Iterator[Batch]:
         """Read from a place that an earlier batch ended at, or from 0."""
         for block, begin, end in blocks(self.path, max(start, self._start), self._separator):
-            batch = self._converted(block, end)
+            attempts = (self._converted(block, end, *attempt) for attempt in self._attempts)
+            batch = next((batch for batch in attempts if batch is not None), None)
             yield self._record_by_record(block, begin, end, bad) if batch is None else batch
 
-    def _read_options(self) -> dict[str, Any]:
+    def _read_options(self, features: list[int]) -> dict[str, Any]:
         """Return pyarrow's options: columns are named by their positions, features are numbers, the target is text."""
         arrow = pyarrow()
-        types = {str(j): arrow.float64() for j in self._features}
+        types = {str(self._features[place]): arrow.float64() for place in features}
         if self._target is not None:
             types[str(self._target)] = arrow.dictionary(arrow.int32(), arrow.string())
         return {
@@ -80,7 +87,7 @@ class CsvFile:
             ),
         }
 
-    def _converted(self, block: bytes | memoryview, end: int) -> Batch | None:
+    def _converted(self, block: bytes | memoryview, end: int, features: list[int], how: dict[str, Any]) -> Batch | None:
         """Return the rows of a block, or None where a row may be bad, or pyarrow would miss a quote after spaces."""
         if _QUOTE.search(block) and self._spaced_quote.search(block):
             return None
@@ -88,18 +95,26 @@ class CsvFile:
         names = [str(j) for j in range(len(self._columns))]
         options = arrow.csv.ReadOptions(use_threads=False, block_size=len(block) + 1, column_names=names)
         try:
-            table = arrow.csv.read_csv(arrow.BufferReader(block), read_options=options, **self._options)
+            table = arrow.csv.read_csv(arrow.BufferReader(block), read_options=options, **how)
         except arrow.ArrowInvalid:
             return None
         if table.num_rows == 0:
             return None
         (record,) = table.combine_chunks().to_batches()
-        features = record.select([str(j) for j in self._features])
-        X = features.to_tensor(row_major=True).to_numpy()  # unlike an array's to_numpy, it imports no pandas
+        chosen = record.select([str(self._features[place]) for place in features])
+        X = chosen.to_tensor(row_major=True).to_numpy()  # unlike an array's to_numpy, it imports no pandas
         y = None if self._target is None else _labels(record.column(str(self._target)))
         if not np.isfinite(X).all() or (self._target is not None and y is None):
             return None
-        return Batch(X, y, end, np.ones(table.num_rows, dtype=bool))
+        return Batch(self._widened(X, features), y, end, np.ones(table.num_rows, dtype=bool))
+
+    def _widened(self, X: NDArray[np.float64], features: list[int]) -> NDArray[np.float64]:
+        """Return rows with all features; those that were not read are NaN."""
+        if len(features) == self.n_features:
+            return X
+        wide = np.full((X.shape[0], self.n_features), np.nan)
+        wide[:, features] = X
+        return wide
 
     def _record_by_record(self, block: bytes | memoryview, begin: int, end: int, bad: BadRows) -> Batch:
         """Return the good rows of a block, and count or raise the bad rows."""
@@ -126,7 +141,7 @@ class CsvFile:
             return f"line {line_at(self.path, begin) + wrong[0]}", self._fault(wrong[1])
 
         bad.count_or_raise(len(good) - sum(good), first)
-        X = np.array(rows, dtype=np.float64).reshape(len(rows), self.n_features)
+        X = self._widened(np.array(rows, dtype=np.float64).reshape(len(rows), len(self._needed)), self._needed)
         y = None if self._target is None else np.array(labels, dtype=object)
         return Batch(X, y, end, np.array(good, dtype=bool))
 
@@ -135,7 +150,7 @@ class CsvFile:
         if len(fields) != len(self._columns):
             return False
         try:
-            row = [_number(fields[j]) for j in self._features]
+            row = [_number(fields[self._features[place]]) for place in self._needed]
             if not all(map(isfinite, row)):
                 return False
             if self._target is not None:
@@ -153,7 +168,8 @@ class CsvFile:
         """Say what is wrong with a bad row: the first of its faults."""
         if len(fields) != len(self._columns):
             return f"it has {len(fields)} fields, not {len(self._columns)}"
-        for j in sorted({*self._features, *([] if self._target is None else [self._target])}):
+        needed = {self._features[place] for place in self._needed}
+        for j in sorted(needed | ({self._target} if self._target is not None else set())):
             text, name = fields[j].strip(BLANKS), self._columns[j]
             if not text:
                 return "the target is missing" if j == self._target else f"{name!r} is missing"

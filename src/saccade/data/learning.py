@@ -17,10 +17,14 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from saccade.data.batches import BadRows, DataFile, Wanted
-from saccade.data.checkpoints import Checkpoint, Place, Run, digest
-from saccade.data.labels import known_labels
-from saccade.data.opening import DataPath, data_files, open_data
-from saccade.exceptions import CheckpointError
+from saccade.data.checkpoints import Checkpoint, Place, Run, digests
+from saccade.data.held_out import HeldOut
+from saccade.data.moments import ColumnMoments
+from saccade.data.opening import DataPath, files_of, open_data
+from saccade.data.origin import Origin
+from saccade.data.reading import Measured, measure
+from saccade.data.survey import survey
+from saccade.exceptions import CheckpointError, DataFileError
 from saccade.files.parameters import encode
 from saccade.learners.classifier import AttentiveLearner
 from saccade.learners.sketch import RowSketch
@@ -39,6 +43,7 @@ def learn(
     target: str | None = None,
     format: str | None = None,
     header: bool | None = None,
+    scale: bool = True,
     skip_bad: bool = False,
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: float = SECONDS_BETWEEN_CHECKPOINTS,
@@ -46,8 +51,9 @@ def learn(
 ) -> Learner:
     r"""Learn from files in ``max_iter`` passes, in bounded memory, and return a fitted copy of the model.
 
-    The data is read once for its labels, then in batches of some megabytes; rows are shuffled within a batch.
-    Progress is shown on a terminal only. Where ``random_state`` is None, the copy has the seed that was drawn.
+    The data is read once for its labels and the scales of its columns, then in batches of some megabytes; rows are
+    shuffled within a batch. Progress is shown on a terminal only. Where ``random_state`` is None, the copy has the seed
+    that was drawn.
 
     Parameters
     ----------
@@ -62,6 +68,10 @@ def learn(
         Of the files; else their names tell.
     header : bool, optional
         Whether the first line of a CSV file has names; else it is guessed.
+    scale : bool, default=True
+        Learn from standardised columns: each less its mean, in units of its standard deviation. Without an intercept,
+        and for libsvm files, whose rows stay sparse, each in units of the root mean square of its (stored) values.
+        The model takes rows as they are: ``coef_``, ``read`` and, with the same scales, a later ``partial_fit``.
     skip_bad : bool, default=False
         Pass over rows that cannot be read, instead of raising an error at the first.
     checkpoint : str or path, optional
@@ -87,6 +97,7 @@ def learn(
         path,
         Wanted(target, header=header),
         kind=format,
+        scale=scale,
         skip_bad=skip_bad,
         checkpoint=checkpoint,
         checkpoint_every=checkpoint_every,
@@ -101,7 +112,8 @@ class Learned:
 
     model: Any
     bad_rows: int
-    zero_based: bool | None  # of libsvm files: whether indices begin at 0
+    origin: Origin
+    measured: Measured | None  # on the rows that were held out; on those that were learned from where none were
 
 
 def learn_from(
@@ -110,35 +122,45 @@ def learn_from(
     wanted: Wanted,
     *,
     kind: str | None,
+    scale: bool,
     skip_bad: bool,
     checkpoint: str | os.PathLike[str] | None,
     checkpoint_every: float,
     resume: bool,
     replace: bool = False,
+    hold_out: float | None = None,
+    measured: bool = False,
 ) -> Learned:
-    """Learn as ``learn`` does; ``replace`` allows to overwrite an older checkpoint."""
+    """Learn as ``learn`` does, and say on what.
+
+    ``replace`` allows to overwrite an older checkpoint, ``hold_out`` is the share of rows that is not learned from, and
+    ``measured`` asks for one more pass, which measures the model.
+    """
     if resume and checkpoint is None:
         raise CheckpointError("To resume, name the checkpoint: the file to go on from.")
     model = _checked(model)
     path = path if isinstance(path, str | os.PathLike) else list(path)
     with open_data(path, wanted, kind) as data:
-        files = [data.path] if path == "-" else data_files(path, kind)
+        files = files_of(data, path, kind)
         kept = None
         if checkpoint is not None:
             kept = Checkpoint(Path(checkpoint), every=checkpoint_every, resume=resume, replace=replace, data=files)
-        made_with = _made_with(model, wanted, kind, skip_bad)
-        if kept is not None:
-            made_with["data"] = digest(files)
-        model, run = (kept and kept.load(made_with, data.length)) or _begun(model, data, skip_bad)
+        made_with = _made_with(model, wanted, kind, skip_bad) | {"scale": scale, "hold_out": hold_out}
+        made_with["data"] = digests(files)
+        model, run = (kept and kept.load(made_with, data.length)) or _begun(model, data, skip_bad, scale, hold_out)
+        held_out = None if hold_out is None else HeldOut(hold_out, run.seed)
 
         def keep(so_far: AttentiveLearner, place: Place) -> None:
             if kept is not None:
                 kept.keep(so_far, made_with, run, place)
 
-        model = _passes(model, data, run, keep)
+        model = _passes(model, data, run, held_out, keep)
+        if not hasattr(model, "coef_"):
+            raise DataFileError(f"{data.path}: no row is left to learn from. Hold fewer rows out.")
+        found = measure(model, data, BadRows(data.path, skip=True), held_out) if measured else None
         if data.names is not None:
             model.feature_names_in_ = np.array(data.names, dtype=object)
-        return Learned(model, run.bad, data.zero_based)
+        return Learned(model, run.bad, Origin(data.zero_based, tuple(made_with["data"]), held_out), found)
 
 
 def _checked(model: AttentiveLearner) -> AttentiveLearner:
@@ -170,34 +192,45 @@ def _made_with(model: AttentiveLearner, wanted: Wanted, kind: str | None, skip_b
     }
 
 
-def _begun(model: AttentiveLearner, data: DataFile, skip_bad: bool) -> tuple[AttentiveLearner, Run]:
-    """Read the labels, and draw a seed where none is given."""
-    bad = BadRows(data.path, skip=skip_bad)
-    with Progress("rows", label="Labels", length=data.length) as progress:
-        labels = known_labels(data, bad, progress.advance)
+def _begun(
+    model: AttentiveLearner, data: DataFile, skip_bad: bool, scale: bool, hold_out: float | None
+) -> tuple[AttentiveLearner, Run]:
+    """Read labels and scales, and draw a seed where none is given."""
     seed = int(np.random.default_rng(model.random_state).integers(2**31))
     model.set_params(random_state=seed if model.random_state is None else model.random_state)
+    held_out = None if hold_out is None else HeldOut(hold_out, seed)
+    moments = ColumnMoments(data.n_features) if scale else None
+    bad = BadRows(data.path, skip=skip_bad)
+    with Progress("rows", label="Labels", length=data.length) as progress:
+        labels = survey(data, bad, held_out, moments, progress.advance)
+    if moments is not None:
+        model._scaling = moments.scaling(centred=model.fit_intercept)
     return model, Run(labels.written, labels.classes.tolist(), bad.count, seed)
 
 
 def _passes(
-    model: AttentiveLearner, data: DataFile, run: Run, keep: Callable[[AttentiveLearner, Place], None]
+    model: AttentiveLearner,
+    data: DataFile,
+    run: Run,
+    held_out: HeldOut | None,
+    keep: Callable[[AttentiveLearner, Place], None],
 ) -> AttentiveLearner:
     """Learn from the place of a run to the end of the last pass; ``keep`` is called after each batch."""
     labels, classes = run.labels, np.unique(run.classes)
     with Progress("rows", label="Learning", length=data.length * model.max_iter) as progress:
         for turn in range(run.turn, model.max_iter):
-            start, number = (run.start, run.batch) if turn == run.turn else (0, 0)
+            start, number, row = (run.start, run.batch, run.row) if turn == run.turn else (0, 0, 0)
             for batch in data.batches(start, BadRows(data.path, skip=True)):
-                rows = np.arange(batch.X.shape[0])
+                learned = batch if held_out is None else held_out.split(batch, row)[0]
+                rows = np.arange(learned.X.shape[0])
                 if model.shuffle:
                     rows = np.random.default_rng([run.seed, turn, number]).permutation(rows)
-                if rows.size and batch.y is not None:
+                if rows.size and learned.y is not None:
                     sketch = getattr(model, "_sketch", RowSketch())
-                    model.partial_fit(batch.X[rows], labels.of(batch.y)[rows], classes=classes)
+                    model.partial_fit(learned.X[rows], labels.of(learned.y)[rows], classes=classes)
                     if turn > 0:  # the rows of the first pass again
                         model._sketch = sketch
-                number += 1
+                number, row = number + 1, row + batch.good.size
                 progress.advance(rows.size, turn * data.length + batch.end)
-                keep(model, Place(turn, number, batch.end))
+                keep(model, Place(turn, number, batch.end, row))
     return model

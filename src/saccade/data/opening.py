@@ -20,7 +20,7 @@ from saccade.data.libsvm import open_libsvm
 from saccade.data.several import DataSet, ParquetSet, open_alike
 from saccade.exceptions import DataFileError
 
-__all__ = ["DataPath", "data_files", "open_data"]
+__all__ = ["DataPath", "data_files", "files_of", "open_data"]
 
 DataPath = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -58,6 +58,11 @@ def open_data(path: DataPath, wanted: Wanted, kind: str | None = None) -> Iterat
             yield _opened(kept, [kept], wanted, kind or "csv")
         except DataFileError as error:
             raise DataFileError(str(error).replace(kept, "standard input")) from error
+
+
+def files_of(data: DataFile, path: DataPath, kind: str | None) -> list[str]:
+    """Return the files that opened data is read from; for standard input that is its copy."""
+    return [data.path] if path == "-" else data_files(path, kind)
 
 
 def data_files(path: DataPath, kind: str | None = None) -> list[str]:

@@ -1,14 +1,15 @@
 """Prediction of the rows of a data file, as a model's ``predict`` does it, and its accuracy."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saccade.data.batches import BadRows, DataFile
-from saccade.data.labels import codes_of
+from saccade.data.held_out import HeldOut, held_out_batches
+from saccade.data.labels import known_codes
 from saccade.exceptions import DataFileError
 from saccade.reading.plan import Reading
 from saccade.reading.progress import Progress
@@ -77,35 +78,51 @@ class Measured:
 
     rows: int
     right: int
-    changed: int  # rows whose label differs from that of the full read
+    compared: int  # rows of which the full read is known
+    changed: int  # those of them whose label differs from that of the full read
     features: int  # read in all
+    written: NDArray[np.int64]  # rows by the class that the file gives them
+    predicted: NDArray[np.int64]  # rows by the class that the model gives them
+
+    @property
+    def majority(self) -> float:
+        """The share of the commonest class: what always giving its label would get right."""
+        return int(self.written.max()) / self.rows
 
     def __add__(self, other: "Measured") -> "Measured":
-        return Measured(
-            self.rows + other.rows,
-            self.right + other.right,
-            self.changed + other.changed,
-            self.features + other.features,
-        )
+        return Measured(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
 
 
-def measure(model: Reader, data: DataFile, bad: BadRows) -> Measured:
-    """Compare a model with the labels of a file, and with its own full read."""
-    total = Measured(0, 0, 0, 0)
+def measure(model: Reader, data: DataFile, bad: BadRows, held_out: HeldOut | None = None) -> Measured:
+    """Compare a model with the labels of a file, and with its own full read where the file has what that needs.
+
+    With ``held_out`` only the rows that were held out of learning are read.
+    """
+    none = np.zeros(len(model.classes_), dtype=np.int64)
+    total = Measured(0, 0, 0, 0, 0, none, none)
     with Progress("rows", label="Rows", length=data.length) as progress:
-        for batch in data.batches(0, bad):
+        for batch in held_out_batches(data, bad, held_out):
             if batch.y is None:
                 raise DataFileError(f"{data.path}: name the column with the labels, the target.")
+            codes = known_codes(data.path, batch.y, model.classes_)
             source = column_source(batch.X)
             reading = model.predict_source(source)
             full = model.read_source(source, full=True) if reading.stopped.any() else reading
-            readable = _readable(reading) & _readable(full)
+            readable = _readable(reading)
             _report(bad, batch.good, readable)
-            total += _measured(model.classes_, _select(reading, readable), _select(full, readable), batch.y[readable])
+            total += _measured(model.classes_, _select(reading, readable), _select(full, readable), codes[readable])
             progress.advance(len(batch.y), batch.end)
     return total
 
 
-def _measured(classes: NDArray[Any], reading: Reading, full: Reading, y: NDArray[Any]) -> Measured:
-    right = np.searchsorted(classes, reading.label) == codes_of(y, classes)
-    return Measured(len(reading), int(right.sum()), int(np.sum(full.label != reading.label)), int(reading.n_read.sum()))
+def _measured(classes: NDArray[Any], reading: Reading, full: Reading, codes: NDArray[np.intp]) -> Measured:
+    predicted, compared = np.searchsorted(classes, reading.label), _readable(full)
+    return Measured(
+        rows=len(reading),
+        right=int(np.sum(predicted == codes)),
+        compared=int(compared.sum()),
+        changed=int(np.sum(compared & (full.label != reading.label))),
+        features=int(reading.n_read.sum()),
+        written=np.bincount(codes, minlength=len(classes)),
+        predicted=np.bincount(predicted, minlength=len(classes)),
+    )

@@ -4,39 +4,51 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
 from saccade.attentive import AttentiveClassifier
 from saccade.data.batches import BadRows, DataFile
+from saccade.data.held_out import HeldOut, held_out_batches
+from saccade.data.labels import known_codes
 from saccade.exceptions import DataFileError
 from saccade.reading.progress import Progress
 
 __all__ = ["certify", "sample"]
 
-# Limits of the sample: more rows or values would hardly change a plan or a certificate.
-MOST_ROWS = 70_000
-MOST_VALUES = 100_000_000
+# Limits of the sample. A rare class needs many rows to be promised anything; where there are more than 100 columns, the
+# values, all in memory, set the limit.
+MOST_ROWS = 500_000
+MOST_VALUES = 50_000_000
 FEWEST_ROWS = 2_000
 
 
-def sample(data: DataFile, bad: BadRows, random: np.random.Generator) -> Any:
-    """Draw a uniform sample of rows, in the order of the file (reservoir sampling by random keys)."""
+def sample(
+    data: DataFile, bad: BadRows, random: np.random.Generator, held_out: HeldOut | None = None
+) -> tuple[Any, NDArray[Any] | None]:
+    """Draw a uniform sample of rows, in the order of the file (reservoir sampling by random keys), and their labels.
+
+    With ``held_out`` it is drawn from the rows that were held out of learning.
+    """
     most = min(MOST_ROWS, max(MOST_VALUES // data.n_features, FEWEST_ROWS))
     parts: list[Any] = []
     keys: list[Any] = []
+    labels: list[Any] = []
     with Progress("rows", label="Rows", length=data.length) as progress:
-        for batch in data.batches(0, bad):
+        for batch in held_out_batches(data, bad, held_out):
             parts.append(batch.X)
+            labels.append(batch.y)
             keys.append(random.random(batch.X.shape[0]))
             drawn = np.concatenate(keys)
             if drawn.size > 1.5 * most:
                 kept = drawn <= np.partition(drawn, most)[most]
                 parts, keys = [_joined(parts)[kept]], [drawn[kept]]
+                labels = [None if batch.y is None else np.concatenate(labels)[kept]]
             progress.advance(batch.X.shape[0], batch.end)
     if not parts:
         raise DataFileError(f"{data.path} has no rows.")
     order = np.sort(np.argsort(np.concatenate(keys))[:most])
-    return _joined(parts)[order]
+    return _joined(parts)[order], None if labels[-1] is None else np.concatenate(labels)[order]
 
 
 def _joined(parts: list[Any]) -> Any:
@@ -44,12 +56,19 @@ def _joined(parts: list[Any]) -> Any:
 
 
 def certify(
-    model: Any, data: DataFile, bad: BadRows, *, fewest: str, random_state: int | None, **levels: float
+    model: Any,
+    data: DataFile,
+    bad: BadRows,
+    *,
+    fewest: str,
+    random_state: int | None,
+    held_out: HeldOut | None = None,
+    **levels: Any,
 ) -> AttentiveClassifier:
-    """Plan and calibrate a fitted model on the rows of a file.
+    """Plan and calibrate a fitted model on the rows of a file, or on those that were held out of learning.
 
-    A certified model is certified anew, with its parameters. For the fewest columns of Parquet files, the costs of
-    columns are their bytes.
+    ``levels`` are parameters of ``AttentiveClassifier``. A certified model is certified anew, with the parameters that
+    it has. For the fewest columns of Parquet files, the costs of columns are their bytes.
     """
     parameters: dict[str, Any] = {}
     if isinstance(model, AttentiveClassifier):
@@ -57,9 +76,14 @@ def certify(
         del parameters["estimator"], parameters["average_features"]
         if parameters["fewest"] == "columns":  # its costs were the bytes of a file
             del parameters["costs"], parameters["groups"]
-    rows = sample(data, bad, np.random.default_rng(random_state))
+    rows, written = sample(data, bad, np.random.default_rng(random_state), held_out)
+    y = None
+    if levels.get("promise") == "accuracy":
+        if written is None:
+            raise DataFileError(f"{data.path}: name the column with the labels, the target, to promise accuracy.")
+        y = model.classes_[known_codes(data.path, written, model.classes_)]
     if fewest == "columns" and hasattr(data, "column_bytes"):
         size = data.column_bytes()
         parameters |= {"costs": [size[name] for name in data.names or []], "groups": None}
     parameters |= {"fewest": fewest, "random_state": random_state, **levels}
-    return AttentiveClassifier(FrozenEstimator(model), **parameters).fit(rows)
+    return AttentiveClassifier(FrozenEstimator(model), **parameters).fit(rows, y)

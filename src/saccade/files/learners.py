@@ -15,6 +15,7 @@ from saccade.learners.classifier import AttentiveLearner
 from saccade.learners.passive_aggressive import PassiveAggressive
 from saccade.learners.pegasos import Pegasos
 from saccade.learners.perceptron import Perceptron
+from saccade.learners.scaling import Scaling
 from saccade.learners.sketch import RowSketch
 
 __all__ = ["LEARNERS", "learner_from", "learner_parts"]
@@ -56,6 +57,8 @@ def learner_parts(model: AttentiveLearner) -> tuple[dict[str, Any], dict[str, ND
         stacked = np.stack([getattr(learner.state, group) for learner in learners])
         arrays |= {entry: stacked[:, _place(entry)] for entry in entries}
     arrays |= {"sketch.priorities": model._sketch.priorities, "sketch.hashes": model._sketch.hashes}
+    if model._scaling is not None:
+        arrays |= {"scaling.centre": model._scaling.centre, "scaling.unit": model._scaling.unit}
     return header, arrays
 
 
@@ -78,6 +81,7 @@ def learner_from(archive: Archive, kind: type[AttentiveLearner]) -> AttentiveLea
         raise ModelFileError(f"its seeds are {str(seeds)[:80]}")
     names = archive.names(n)
     archive.array("order", np.uint32, (count, n))  # what is built next takes memory in proportion to n
+    model._scaling = _scaling(archive, n)
     try:
         fresh = model._build(n, weights.dtype, seeds)
     except (ValueError, ArithmeticError) as error:
@@ -110,6 +114,16 @@ def _sketch(archive: Archive) -> RowSketch:
     if not priorities.size <= n_rows < 2**63:
         raise ModelFileError(f"its field 'training_rows' is {n_rows}")
     return RowSketch(n_rows, priorities, archive.array("sketch.hashes", np.uint64, priorities.shape))
+
+
+def _scaling(archive: Archive, n: int) -> Scaling | None:
+    """Return in which units the learner learned, where it did not learn from rows as they are."""
+    if "scaling.unit" not in archive.arrays:
+        return None
+    scaling = Scaling(*(archive.array(f"scaling.{name}", np.float64, (n,)) for name in ("centre", "unit")))
+    if (scaling.unit <= 0).any():
+        raise ModelFileError("its scaling is impossible")
+    return scaling
 
 
 def _kept(archive: Archive, name: str, like: NDArray[Any], count: int) -> NDArray[Any]:

@@ -20,6 +20,7 @@ from saccade.kernels.state import STEP
 from saccade.learners.alarms import FEW, warn_if_level_not_held, warn_of_model, warn_of_scales
 from saccade.learners.online import OnlineLearner, UpdateRule, new_learner
 from saccade.learners.record import TrainingRecord
+from saccade.learners.scaling import Scaling
 from saccade.learners.sketch import RowSketch
 from saccade.planning.boundaries import Budget, as_boundary
 from saccade.planning.orders import CODES
@@ -93,6 +94,9 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         "random_state": [RANDOM_STATE],
     }
 
+    # Of the rows that are learned from; set by learning from files, before the first of them.
+    _scaling: Scaling | None = None
+
     def _update_rule(self) -> UpdateRule:
         """Return the learner's own rule."""
         raise TypeError(f"{type(self).__name__} is not for direct use: take Pegasos, Perceptron or PassiveAggressive.")
@@ -119,13 +123,15 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
                 "Pass y with the same classes, or set warm_start=False."
             )
         weight = self._weights(X, y, classes, codes, sample_weight, in_part=False)
+        self._scaling = self._scaling if going_on else None
+        seen = self._scaled(X)
         learners = self._continued_learners(X) if going_on else self._new_learners(X, classes)
         seed, first = learners[0].settings.seed, int(learners[0].counters[STEP])
         rows = np.arange(X.shape[0], dtype=np.uint32)
         for turn in range(self.max_iter):
             if self.shuffle:
                 shuffle(rows, seed, first + turn)
-            self._pass(learners, X, codes, rows, weight)
+            self._pass(learners, seen, codes, rows, weight)
         self._take(learners, classes, self._sketched(X, weight, going_on))
         self.n_iter_ = self.max_iter
         self._alarmed = warn_if_level_not_held(self._level, self.training_)
@@ -155,12 +161,13 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
             raise ValueError(f"y has labels that are not among the classes {known.tolist()} of the first call.")
         weight = self._weights(X, y, known, codes, sample_weight, in_part=True)
         learners = self._new_learners(X, known) if first else self._continued_learners(X)
-        self._pass(learners, X, codes, np.arange(X.shape[0], dtype=np.uint32), weight)
+        seen = self._scaled(X)
+        self._pass(learners, seen, codes, np.arange(X.shape[0], dtype=np.uint32), weight)
         self._take(learners, known, self._sketched(X, weight, not first))
         self.n_iter_ = 1
         self._alarmed = getattr(self, "_alarmed", False) or warn_if_level_not_held(self._level, self.training_)
         if first:
-            warn_of_scales(X[: 2 * FEW], getattr(self, "feature_names_in_", None))
+            warn_of_scales(seen[: 2 * FEW], getattr(self, "feature_names_in_", None))
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -245,6 +252,10 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
                 "that have no weight yet. Choose order='permuted', 'sampled' or 'natural'."
             )
 
+    def _scaled(self, X: Rows) -> Rows:
+        """Return rows as the learners see them."""
+        return X if self._scaling is None else self._scaling.apply(X)
+
     def _new_learners(self, X: Rows, classes: NDArray[Any]) -> list[OnlineLearner]:
         dtype = np.float32 if X.dtype == np.float32 else np.float64
         return self._build(X.shape[1], np.dtype(dtype), self._seeds(1 if len(classes) == 2 else len(classes)))
@@ -268,6 +279,7 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
                 audit=self.audit,
                 seed=seed,
                 only_reject=len(seeds) > 1,
+                scaling=self._scaling,
             )
             for seed in seeds
         ]

@@ -13,6 +13,7 @@ from saccade.kernels.reordering import reorder
 from saccade.kernels.state import Law, Settings, State
 from saccade.kernels.thresholds import FEWEST_EXAMPLES
 from saccade.kernels.training import train_dense, train_sparse
+from saccade.learners.scaling import Scaling
 from saccade.planning.boundaries import Boundary
 from saccade.planning.orders import CODES
 from saccade.planning.stst import Moments, checkpoints, plan_prediction
@@ -47,6 +48,7 @@ class OnlineLearner:
     checkpoints: NDArray[np.int64]
     state: State
     only_reject: bool  # in predictions, among several one-vs-rest learners
+    scaling: Scaling | None = None  # of the rows that it learns from; its weights and its plan are for rows as they are
 
     def copy(self) -> "OnlineLearner":
         state = State._make(array.copy() for array in self.state)
@@ -80,6 +82,10 @@ class OnlineLearner:
         return factors * widths if self.settings.regress else factors
 
     def weights(self) -> tuple[NDArray[np.float64], float]:
+        """Return weights and intercept for rows as they are."""
+        return self._weights() if self.scaling is None else self.scaling.raw_weights(*self._weights())
+
+    def _weights(self) -> tuple[NDArray[np.float64], float]:
         """Return the weights and the intercept: averaged over the steps, or those after the last one."""
         scalars = self.state.scalars
         weights = self.state.weights.astype(np.float64)
@@ -108,9 +114,9 @@ class OnlineLearner:
     @cached_property
     def plan(self) -> Plan:
         """The plan for predictions with what has been learned. Built lazily."""
-        coef, intercept = self.weights()
+        coef, intercept = self._weights()
         factors = np.maximum(1.0, self.factors)
-        return plan_prediction(
+        plan = plan_prediction(
             coef,
             intercept,
             self.boundary,
@@ -120,6 +126,7 @@ class OnlineLearner:
             self.settings.seed,
             only_reject=self.only_reject,
         )
+        return plan if self.scaling is None else self.scaling.raw_plan(plan)
 
 
 def new_learner(
@@ -134,6 +141,7 @@ def new_learner(
     audit: float,
     seed: int,
     only_reject: bool,
+    scaling: Scaling | None = None,
 ) -> OnlineLearner:
     """Return a learner that has seen nothing."""
     law = boundary.law(rule.theta)
@@ -161,7 +169,7 @@ def new_learner(
     if settings.order not in (codes.NATURAL, codes.SORTED):  # which begin in natural order anyway
         reorder(state, settings)
         state.counters[codes.NEXT_REORDER] = 0
-    return OnlineLearner(boundary, order, settings, where, state, only_reject)
+    return OnlineLearner(boundary, order, settings, where, state, only_reject, scaling)
 
 
 def _what_is_kept(settings: Settings) -> tuple[object, ...]:

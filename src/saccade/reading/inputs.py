@@ -31,6 +31,7 @@ __all__ = [
     "read_checked",
 ]
 
+Demanded = Callable[[], NDArray[np.intp]]
 Rows = Any  # a two-dimensional array of float32, float64 or uint8, or a CSR matrix or array of floats
 
 
@@ -58,25 +59,40 @@ def check_rows(estimator: BaseEstimator, X: Any, *, y: Any = "no_validation", re
 
 
 def read_checked(
-    estimator: BaseEstimator, X: Any, source_of: Callable[[Any], Source], run: Callable[[Source], Outcome]
+    estimator: BaseEstimator,
+    X: Any,
+    source_of: Callable[[Any], Source],
+    run: Callable[[Source], Outcome],
+    demanded: Demanded | None = None,
 ) -> Reading:
-    """Read what a user passes to a fitted estimator; raise where a value that was read is not finite."""
-    source = source_of(_check_columns(estimator, X))
+    """Read what a user passes to a fitted estimator; raise where a value that was read is not finite.
+
+    ``demanded`` gives the columns that can be asked for, all where it is None. Where the estimator knows its columns by
+    name, a table may lack the others.
+    """
+    source = source_of(_check_columns(estimator, X, demanded))
     outcome = run(source)
     if outcome.bad >= 0:
-        raise_not_finite(estimator, source, outcome.bad)
+        raise_not_finite(estimator, source, outcome.bad, demanded)
     return Reading.of(estimator.classes_, outcome)
 
 
-def _check_columns(estimator: BaseEstimator, X: Any) -> Any:
+def _check_columns(estimator: BaseEstimator, X: Any, demanded: Demanded | None) -> Any:
     """Return X, checked against the columns that the estimator was fitted on; a table stays one, and is not copied."""
     if _is_plain(estimator, X, reset=False):
         return X
     check_is_fitted(estimator)
     refuse_other_containers(X)
-    if as_table(X) is not None:
-        return validate_data(estimator, X, reset=False, skip_check_array=True)
-    return check_rows(estimator, X, reset=False)
+    table = as_table(X)
+    if table is None:
+        return check_rows(estimator, X, reset=False)
+    names = getattr(estimator, "feature_names_in_", None)
+    if demanded is not None and names is not None:
+        given = set(table.names)
+        # A table with all columns and no others has them in the order of fit, as scikit-learn has it.
+        if given != set(names) and given.issuperset(names[demanded()]):
+            return table.columns_named(names)
+    return validate_data(estimator, X, reset=False, skip_check_array=True)
 
 
 def check_numbers(X: Any) -> None:
@@ -174,10 +190,10 @@ def codes_among(y: Any, classes: NDArray[Any]) -> NDArray[np.intp]:
     return codes
 
 
-def raise_not_finite(estimator: BaseEstimator, source: Source, row: int) -> NoReturn:
-    """Say which feature of the row is not finite, or that the sum of finite ones is not."""
+def raise_not_finite(estimator: BaseEstimator, source: Source, row: int, demanded: Demanded | None = None) -> NoReturn:
+    """Say which feature of the row, among those that are demanded, is not finite; or that their sum is not."""
     values, rows = np.zeros(source.shape[1]), np.array([row], dtype=np.uint32)
-    for part in range(values.size):
+    for part in range(values.size) if demanded is None else demanded().tolist():
         with suppress(NotNumbersError):  # a column that was not read
             source.fill(part, rows, 1, values[part : part + 1])
     bad = np.flatnonzero(~np.isfinite(values))

@@ -55,6 +55,21 @@ class Plan(NamedTuple):
         """How many parts are read of a row at most: all, unless the last checkpoint decides every row."""
         return self.positions if self.checkpoints.size and self._decides_all(-1) else self.n_features
 
+    @property
+    def weightless(self) -> NDArray[np.bool_]:
+        """Which parts no checkpoint weighs, and no score."""
+        weighed: NDArray[np.bool_] = np.any(self.coef != 0, axis=0)
+        weighed[self.order[: self.positions]] = True
+        return ~weighed
+
+    @property
+    def demanded(self) -> NDArray[np.intp]:
+        """The parts that a row can ask for, in the order in which it does; nobody needs to know the others."""
+        asked = dict.fromkeys(self.order[: self.positions].tolist())
+        if self.most_read == self.n_features:  # rows may be read to their end
+            asked |= dict.fromkeys(np.flatnonzero(~self.weightless).tolist())
+        return np.array(list(asked), dtype=np.intp)
+
     def without_stops(self) -> "Plan":
         """Return the plan that reads every part of every row."""
         return self._replace(checkpoints=self.checkpoints[:0])

@@ -39,8 +39,17 @@ def read_plan(plan: Plan, source: Source, n_jobs: int | None = None) -> Outcome:
 
 def _read(plan: Plan, source: Source) -> Outcome:
     run = getattr(source, "run", None)
-    outcome: Outcome = _read_by_parts(plan, source) if run is None else run(plan)
-    return outcome
+    if run is None:
+        return _read_by_parts(plan, source)
+    outcome: Outcome = run(plan)
+    if outcome.bad < 0 or not plan.weightless.any():
+        return outcome
+    # A compiled loop also multiplies values without weight: the rows where one of them is not finite are read anew.
+    doubtful = np.flatnonzero(~np.isfinite(outcome.margin).all(axis=1))
+    again = _read_by_parts(plan, source.take(doubtful))
+    for written, values in zip(outcome[:3], again[:3], strict=True):
+        written[doubtful] = values
+    return outcome._replace(bad=int(doubtful[again.bad]) if again.bad >= 0 else -1)
 
 
 def _read_by_parts(plan: Plan, source: Source) -> Outcome:
@@ -86,9 +95,9 @@ def _read_out(plan: Plan, source: Source, early: int, size: int, room: Room, wri
         margin[rows], n_read[rows], stopped[rows] = np.nan, plan.most_read, True
     elif size:
         total, values = np.tile(plan.intercept, (size, 1)), np.empty(size)
-        for part, coef in enumerate(plan.coef.T):
+        for part in np.flatnonzero(~plan.weightless).tolist():
             source.fill(part, rows, size, values)
-            total += values[:, None] * coef
+            total += values[:, None] * plan.coef[:, part]
         margin[rows], n_read[rows], stopped[rows] = total, plan.n_features, False
 
 

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from saccade.reading.arrays import FLOATS_AND_BYTES, ArraySource, CsrSource, Selection
-from saccade.reading.tables import as_table
+from saccade.reading.tables import ColumnSource, as_table
 
 __all__ = ["Source", "column_source"]
 
@@ -33,6 +33,8 @@ def column_source(X: Any) -> Source:
     """Return the columns of X as a source: of an array or CSR matrix that was checked, or of a table."""
     if type(X) is np.ndarray:  # the commonest first: a row at a time is worth microseconds
         return ArraySource(X)
+    if isinstance(X, ColumnSource):
+        return X
     if sp.issparse(X):
         return CsrSource(X)
     table = as_table(X)

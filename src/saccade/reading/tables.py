@@ -1,6 +1,6 @@
 """Tables as sources: only the columns that are asked for are made into arrays, one after another."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 from typing import Any
 
@@ -66,6 +66,15 @@ class Table(ColumnSource):
         for part, kind in enumerate(self._frame.schema.dtypes()):
             if not (kind.is_numeric() or kind == nw.Boolean):
                 self._fetch(part)
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._frame.columns)
+
+    def columns_named(self, names: Sequence[str]) -> ColumnSource:
+        """Return the columns of these names, some of which the table may lack, as long as nobody asks for them."""
+        places = {name: place for place, name in enumerate(self.names)}
+        return ColumnSource((self.shape[0], len(names)), lambda part: self.column(places[names[part]]))
 
 
 def _numbers(frame: "nw.DataFrame[Any]") -> Callable[[int], Column]:
