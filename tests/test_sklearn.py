@@ -24,7 +24,7 @@ UNREAD = {"check_estimators_nan_inf": "a NaN that is not read is not seen"}
 
 # A curved boundary with its audit, a constant one without, and plans that stop early although rows are few. Between
 # them: every kind of state that a learner keeps, and every way from a public method to a kernel.
-BOLD = AttentiveClassifier(when_too_few="read", delta=0.3, confidence=0.6, random_state=0)
+BOLD = AttentiveClassifier(when_too_few="read", promise="rows", delta=0.3, confidence=0.6, random_state=0)
 IN_FULL = [
     Pegasos(random_state=0),
     PassiveAggressive(variant="pa2", boundary="constant", order="permuted", audit=0, random_state=0),

@@ -98,7 +98,11 @@ def attend(
 
     target_file = check_output(out, force, data)
     saved = loaded(model, or_skops=True)
-    terms = {"promise": promise, "delta": _levels(delta, saved.model.classes_), "confidence": confidence}
+    terms: dict[str, Any] = {
+        "promise": promise,
+        "delta": _levels(delta, saved.model.classes_),
+        "confidence": confidence,
+    }
     terms |= {"calibration_size": calibration_size, "when_too_few": when_too_few}
     if threshold is not None:
         terms["threshold"] = threshold
@@ -108,8 +112,8 @@ def attend(
         held_out = saved.origin.check_calibration(data, files, type(saved.model).__name__)
         if held_out is not None:
             print("planned and calibrated on the rows of the data that were held out of learning", file=sys.stderr)
-        chosen: dict[str, Any] = {"fewest": fewest, "random_state": random_state, "held_out": held_out}
-        attentive = certify(saved.model, source, bad, **chosen, **terms)
+        terms |= {"fewest": fewest, "random_state": random_state}
+        attentive = certify(saved.model, source, bad, held_out=held_out, **terms)
     if hasattr(saved.model, "feature_names_in_"):
         attentive.feature_names_in_ = np.array(names_of(saved.model), dtype=object)
     save_with(attentive, target_file, saved.origin.state)
@@ -126,13 +130,11 @@ def attend(
 
 def _levels(text: str, classes: Any) -> float | dict[Any, float]:
     """Return the level, or the level of each class, by its label as it is written."""
-    from numbers import Real
-
     try:
         given = json.loads(text)
     except ValueError:
         given = None
-    if isinstance(given, Real) and 0 < given < 1:
+    if isinstance(given, int | float) and 0 < given < 1:
         return float(given)
     if not isinstance(given, dict):
         raise click.UsageError(
