@@ -56,11 +56,13 @@ def classify(attentive: AttentiveClassifier, execute: Callable[..., object], key
 
 
 def patients() -> tuple[AttentiveClassifier, pd.DataFrame]:
-    """Return a certified model of the breast-cancer data, and rows that it has not seen."""
+    """Return a model of the breast-cancer data, certified on rows that it was not fitted on, and still others."""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     rows = np.random.default_rng(0).permutation(len(X))
-    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X.iloc[rows[:400]], y.iloc[rows[:400]])
-    return attend(model, X.iloc[rows[:400]], delta=0.05, random_state=0), X.iloc[rows[400:]].reset_index(drop=True)
+    fitted_on, given, others = np.split(rows, [150, 400])
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X.iloc[fitted_on], y.iloc[fitted_on])
+    attentive = attend(model, X.iloc[given], delta=0.1, calibration_size=0.6, random_state=0)
+    return attentive, X.iloc[others].reset_index(drop=True)
 
 
 def main() -> None:

@@ -5,6 +5,7 @@ Run it with ``python examples/questionnaire.py``.
 
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -20,8 +21,10 @@ def examined() -> tuple[saccade.AttentiveClassifier, object]:
     X, diagnosis = data.data, data.target_names[data.target]
     groups = {name: [f"mean {name}", f"{name} error", f"worst {name}"] for name in QUANTITIES}
     costs = {name: 5.0 if name in ("radius", "texture") else 20.0 for name in QUANTITIES}
+    X, X_held_out, diagnosis, _ = train_test_split(X, diagnosis, test_size=0.6, random_state=0)
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, diagnosis)
-    return saccade.attend(model, X, delta=0.05, costs=costs, groups=groups, random_state=0), X
+    terms = {"delta": 0.1, "calibration_size": 0.6, "costs": costs, "groups": groups}
+    return saccade.attend(model, X_held_out, **terms, random_state=0), X
 
 
 def main() -> None:

@@ -92,7 +92,8 @@ def test_a_model_is_learned_certified_measured_and_used(folder, capsys):
         "--random-state",
         0,
     )
-    assert said.startswith("With 95 % confidence, at most 5 %")
+    assert said.startswith("With 95 % confidence, of new rows such as the calibration rows")
+    assert "at most 5 % of each class" in said
     attentive = saccade.load("a.saccade")
     assert list(attentive.feature_names_in_) == NAMES
     FRAME.drop(columns="f4").to_csv("fewer.csv", index=False)
@@ -203,7 +204,7 @@ def test_an_unexpected_error_is_one_line_and_with_debug_a_traceback(folder, caps
 
 def test_parquet_is_read_by_the_columns_that_are_asked_for(folder, capsys):
     model = LogisticRegression().fit(FRAME[:3000], labels[:3000])
-    attentive = saccade.attend(model, HELD_OUT, delta=0.1, random_state=0)
+    attentive = saccade.attend(model, HELD_OUT, delta=0.1, promise="rows", random_state=0)
     saccade.save(attentive, "a.saccade")
     unread = NAMES[attentive.plan_.order[-1]]
     assert attentive.read(FRAME[5000:]).n_read.max() < 12

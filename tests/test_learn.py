@@ -273,7 +273,7 @@ def test_a_sample_is_even_over_all_files(folder, monkeypatch):
     counts = np.zeros(900)
     for seed in range(200):
         with open_data(["a.csv.gz", "b.csv"], Wanted()) as data:
-            drawn = sampling.sample(data, BadRows(data.path, skip=False), np.random.default_rng(seed))[:, 0]
+            drawn = sampling.sample(data, BadRows(data.path, skip=False), np.random.default_rng(seed))[0][:, 0]
         assert drawn.size == 90
         assert (np.diff(drawn) > 0).all()
         counts[drawn.astype(int)] += 1
@@ -286,7 +286,7 @@ def test_a_sample_has_no_more_values_than_memory_allows(folder, monkeypatch):
     monkeypatch.setattr(sampling, "FEWEST_ROWS", 10)
     write(FRAME, Path("a.csv"))
     with open_data("a.csv", Wanted("kind")) as data:
-        drawn = sampling.sample(data, BadRows(data.path, skip=False), np.random.default_rng(0))
+        drawn, _ = sampling.sample(data, BadRows(data.path, skip=False), np.random.default_rng(0))
     assert drawn.shape == (400, 6)
 
 

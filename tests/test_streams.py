@@ -17,7 +17,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from saccade.data import columns, csv, lines
 from saccade.data.batches import BadRows, Wanted
-from saccade.data.labels import LabelsSeen, codes_of, labels_from_texts
+from saccade.data.labels import LabelsSeen, _codes_of, labels_from_texts
 from saccade.data.opening import open_data
 from saccade.exceptions import DataFileError
 
@@ -424,12 +424,12 @@ def test_missing_booleans_and_halves_in_parquet(tmp_path):
 
 
 def test_labels_of_a_file_are_found_among_classes_by_text_or_number(tmp_path):
-    assert codes_of(np.array(["2", "3.0", "zzz"], dtype=object), np.array([2, 3])).tolist() == [0, 1, -1]
-    assert codes_of(np.array([2.0, 5.0]), np.array([2, 3])).tolist() == [0, -1]
-    assert codes_of(np.array(["True", "False"], dtype=object), np.array([False, True])).tolist() == [1, 0]
-    assert codes_of(np.array([3, 2]), np.array(["2", "3"])).tolist() == [1, 0]
-    assert codes_of(np.array(["elm", "x"], dtype=object), np.array(["elm", "oak"], dtype=object)).tolist() == [0, -1]
-    assert codes_of(np.array([2.0, 2.5]), np.array(["2", "2.5"])).tolist() == [0, 1]
+    assert _codes_of(np.array(["2", "3.0", "zzz"], dtype=object), np.array([2, 3])).tolist() == [0, 1, -1]
+    assert _codes_of(np.array([2.0, 5.0]), np.array([2, 3])).tolist() == [0, -1]
+    assert _codes_of(np.array(["True", "False"], dtype=object), np.array([False, True])).tolist() == [1, 0]
+    assert _codes_of(np.array([3, 2]), np.array(["2", "3"])).tolist() == [1, 0]
+    assert _codes_of(np.array(["elm", "x"], dtype=object), np.array(["elm", "oak"], dtype=object)).tolist() == [0, -1]
+    assert _codes_of(np.array([2.0, 2.5]), np.array(["2", "2.5"])).tolist() == [0, 1]
     pq.write_table(pa.table({"a": [1.0, 2.0], "k": [True, False]}), tmp_path / "a.parquet")
     seen = LabelsSeen("a.parquet")
     with open_data(str(tmp_path / "a.parquet"), Wanted("k")) as source:

@@ -13,7 +13,7 @@ from saccade.models.additive import Additive
 from saccade.models.apart import ACCEPTED, innermost
 from saccade.reading.inputs import feature_names
 from saccade.reading.plan import decided
-from saccade.reading.tables import take_rows
+from saccade.reading.tables import as_table, take_rows
 
 __all__ = ["named_by", "own_labels"]
 
@@ -69,7 +69,13 @@ def _scores(additive: Additive, values: NDArray[np.floating]) -> Reals:
 def _labels(model: Any, X: Any, additive: Additive) -> Codes:
     with warnings.catch_warnings():  # whether rows and model know their columns by name has been seen to
         warnings.filterwarnings("ignore", "X (has|does not have valid) feature names", UserWarning)
-        given = np.asarray(model.predict(X))
+        try:
+            given = np.asarray(model.predict(X))
+        except TypeError:  # numbers that scikit-learn does not take from a table, such as decimals
+            table = as_table(X)
+            if table is None:
+                raise
+            given = np.asarray(model.predict(np.column_stack([table.column(j) for j in range(table.shape[1])])))
     if given.shape != (X.shape[0],):
         raise TypeError(
             f"{_name(model)} gives {given.shape} labels to {X.shape[0]} rows: it was fitted on several targets "
