@@ -1,8 +1,7 @@
 """Any fitted linear classifier, read attentively, with a certificate."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any, ClassVar, NoReturn, Self
 
@@ -21,8 +20,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from saccade.asking.inquiry import Inquiry, Questions, resume
-from saccade.asking.lazily import Fetch, LazyReading, read_lazily, read_lazily_async
+from saccade.asking.mixin import AskingMixin
 from saccade.learners.held_out import refuse_training_rows
 from saccade.learners.pegasos import Pegasos
 from saccade.models.additive import Additive
@@ -35,7 +33,6 @@ from saccade.planning.families import Priced
 from saccade.planning.orders import CODES
 from saccade.planning.prepare import Terms, prepare, split_rows
 from saccade.planning.prices import Feature, price_list
-from saccade.promises.certificate import strictest
 from saccade.promises.labels import Labels
 from saccade.promises.promise import promise_of
 from saccade.reading.arrays import FLOATS_AND_BYTES
@@ -82,25 +79,33 @@ def attend(
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> "AttentiveClassifier":
-    """Read a fitted linear classifier attentively: the same labels, up to a share delta, from a few features per row.
+    """Read a fitted linear classifier attentively: of every class the same labels, up to a share delta, from less.
 
     Parameters
     ----------
     model : fitted linear classifier, or Pipeline of per-feature scalers that ends in one
-    X : rows such as will be predicted; no labels are needed. Some plan, the others calibrate.
-    delta, confidence, threshold, boundary, order, costs, groups, average_features, fewest, random_state
+    X : rows such as will be predicted, and that the model was not fitted on: on those, margins are clearer than they
+        will be, and the certificate would not hold. Some plan, the others calibrate.
+    y : array of shape (rows,), optional
+        The true labels, which only ``promise="accuracy"`` needs.
+    delta, confidence, promise, threshold, boundary, order, costs, groups, average_features, fewest, calibration_size, \
+when_too_few, n_jobs, random_state
         As for ``AttentiveClassifier``.
 
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn.datasets import make_classification
     >>> from sklearn.linear_model import LogisticRegression
     >>> from saccade import attend
-    >>> X, y = make_classification(5000, 100, n_informative=20, shuffle=False, random_state=0)
-    >>> attentive = attend(LogisticRegression().fit(X, y), X, delta=0.05, random_state=0)
-    >>> attentive.certificate_.upper_bound <= 0.05
-    True
-    >>> bool(attentive.read(X).n_read.mean() < 20)
+    >>> X, y = make_classification(8000, 100, n_informative=20, shuffle=False, random_state=0)
+    >>> order = np.random.default_rng(0).permutation(8000)
+    >>> fitted_on, held_out = order[:3000], order[3000:]
+    >>> model = LogisticRegression().fit(X[fitted_on], y[fitted_on])
+    >>> attentive = attend(model, X[held_out], delta=0.05, random_state=0)
+    >>> [record.lost_share <= 0.05 for record in attentive.certificate_.by_class]
+    [True, True]
+    >>> attentive.certificate_.features_per_row < 25
     True
     """
     return AttentiveClassifier(
@@ -122,19 +127,24 @@ def attend(
     ).fit(X, y)
 
 
-class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """A linear classifier that stops reading a row's features once its label is clear, at a certified level.
+class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """A linear classifier that stops reading a row's features once its label is clear, under a certified promise.
 
-    ``fit`` fits the estimator on a part of the rows and plans there, and calibrates on the rows held out. With a
-    ``FrozenEstimator`` nothing is fitted, and ``y`` is not needed.
+    ``fit`` fits the estimator on half of the rows, and plans and calibrates on others. With a ``FrozenEstimator``
+    nothing is fitted, and all rows plan and calibrate; the estimator must not have been fitted on them.
 
     Parameters
     ----------
     estimator : linear classifier, Pipeline of per-feature scalers that ends in one, or None for ``Pegasos()``
-    delta : float
-        The share of rows that may get another label than the full model gives them.
+    delta : float, or dict of label to float
+        The share that may go wrong; with ``promise="classes"`` each class may have its own, and 1 promises nothing.
     confidence : float
         The probability, over the calibration rows, that the promise holds.
+    promise : {"classes", "rows", "accuracy"}
+        What is promised. ``"classes"``: for every class c, of the rows that the full model labels c at most delta get
+        another label, and of the rows labelled c here at most delta have another from the full model. ``"rows"``: of
+        all rows together at most delta get another label, which may be all rows of a rare class. ``"accuracy"``: the
+        share of right labels falls by at most delta; it saves most where the full model itself is unsure.
     threshold : float, optional
         For two classes, where the label changes: a probability where the model has ``predict_proba``, else a margin.
         FixedThresholdClassifier and TunedThresholdClassifierCV bring their own. All margins are measured from it.
@@ -147,7 +157,8 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Features that are bought together, once: a blood sample, a record. A group costs what ``costs`` says of it, or
         the sum of its features' costs.
     calibration_size : float
-        The share of rows that calibrate.
+        The share of rows that calibrate. Of the others three quarters fit the estimator, unless it is frozen, and the
+        rest plan.
     average_features : float, optional
         In place of delta: read at most so many features per row on average. The certificate says which delta it gives.
     fewest : {"features", "columns"}
@@ -313,82 +324,6 @@ class AttentiveClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _run_in_full(self, source: Source) -> Outcome:
         return read_plan(self.plan_.without_stops(), source, self.n_jobs)
-
-    def inquire(
-        self,
-        costs: ArrayLike | Mapping[Any, float] | None = None,
-        *,
-        known: Any = None,
-        groups: Mapping[Any, Sequence[Any]] | Sequence[Any] | None = None,
-    ) -> Inquiry:
-        """Begin to ask for the features of one row, one after another, until its label is clear.
-
-        ``known`` values cost nothing: a dict of feature to value, with None for what cannot be had, or a pandas Series,
-        such as a row of a table, whose missing values are not known yet. ``costs`` and ``groups``, where given, replace
-        those of the model for this row. They change what ``spent`` says and what is fetched together, not the order,
-        for the plan is what is certified.
-        """
-        return Inquiry(self._questions(costs, groups), known)
-
-    def resume(self, text: str) -> Inquiry:
-        """Go on with an inquiry that ``Inquiry.to_json`` wrote down, in another process or on another day."""
-        return resume(text, self._questions())
-
-    def predict_lazily(
-        self,
-        fetch: Fetch,
-        rows: Iterable[Any],
-        *,
-        concurrency: int = 1,
-        batch: int | None = None,
-    ) -> LazyReading:
-        """Predict rows whose features are fetched when they are wanted.
-
-        Parameters
-        ----------
-        fetch : function or coroutine function
-            ``fetch(row, feature)`` returns the value, None where it cannot be had, or a dict of several features'
-            values. With ``batch`` it is called with a list of rows that want the same feature, and returns a list.
-        rows : whatever ``fetch`` knows rows by: keys, records, addresses
-        concurrency : int
-            How many calls there may be at once; plain functions are then called from threads.
-        batch : int, optional
-            How many rows a call may be about.
-
-        Returns
-        -------
-        LazyReading
-            ``label``, ``margin``, ``n_asked``, ``spent``, ``certified``, and ``failed``: the exceptions by row. Labels
-            of rows that failed are masked. Retries and time-outs are the caller's.
-        """
-        return read_lazily(self._questions(), fetch, rows, concurrency=concurrency, batch=batch)
-
-    async def predict_lazily_async(
-        self,
-        fetch: Fetch,
-        rows: Iterable[Any],
-        *,
-        concurrency: int = 1,
-        batch: int | None = None,
-    ) -> LazyReading:
-        """Do as ``predict_lazily`` does where an event loop is already running."""
-        return await read_lazily_async(self._questions(), fetch, rows, concurrency=concurrency, batch=batch)
-
-    def _questions(self, costs: Any = None, groups: Any = None) -> Questions:
-        """Return what inquiries go by, shared by all of them that have no prices of their own."""
-        shared: Questions | None = self.__dict__.get("_shared_questions")
-        if shared is None:
-            check_is_fitted(self)
-            delta, columns = strictest(self.certificate_.delta), self.additive_.columns
-            shared = Questions(self.plan_, self.population_, self.prices_, self.classes_, columns, delta)
-            self._shared_questions = shared
-        if costs is None and groups is None:
-            return shared
-        given = self.costs if costs is None else costs, self.groups if groups is None else groups
-        return replace(shared, prices=price_list(*given, self.additive_.n_columns, self.additive_.columns))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in super().__getstate__().items() if name != "_shared_questions"}
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Say that what ``fit`` is given beyond X and y goes to the estimator's ``fit``."""

@@ -125,8 +125,8 @@ class Inquiry:
     >>> from sklearn.preprocessing import StandardScaler
     >>> from saccade import attend
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
-    >>> inquiry = attend(model, X, delta=0.05, random_state=0).inquire()
+    >>> model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[:200], y[:200])
+    >>> inquiry = attend(model, X[200:], delta=0.1, calibration_size=0.5, random_state=0).inquire()
     >>> while inquiry.wanted is not None:
     ...     inquiry.tell(X.loc[0, inquiry.wanted])
     >>> int(inquiry.label), len(inquiry.asked) < 10

@@ -1,0 +1,109 @@
+"""What a certified model offers to those who fetch values one by one."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from saccade.asking.inquiry import Inquiry, Questions, resume
+from saccade.asking.lazily import Fetch, LazyReading, read_lazily, read_lazily_async
+from saccade.models.additive import Additive
+from saccade.planning.absence import Population
+from saccade.planning.prices import Prices, price_list
+from saccade.promises.certificate import Certificate, strictest
+from saccade.reading.plan import Plan
+
+__all__ = ["AskingMixin"]
+
+
+class AskingMixin:
+    """Inquiries and lazy prediction, for a classifier that has a plan."""
+
+    costs: Any
+    groups: Any
+    classes_: NDArray[Any]
+    additive_: Additive
+    plan_: Plan
+    certificate_: Certificate
+    population_: Population
+    prices_: Prices
+
+    def inquire(
+        self,
+        costs: ArrayLike | Mapping[Any, float] | None = None,
+        *,
+        known: Any = None,
+        groups: Mapping[Any, Sequence[Any]] | Sequence[Any] | None = None,
+    ) -> Inquiry:
+        """Begin to ask for the features of one row, one after another, until its label is clear.
+
+        ``known`` values cost nothing: a dict of feature to value, with None for what cannot be had, or a pandas Series,
+        such as a row of a table, whose missing values are not known yet. ``costs`` and ``groups``, where given, replace
+        those of the model for this row. They change what ``spent`` says and what is fetched together, not the order,
+        for the plan is what is certified.
+        """
+        return Inquiry(self._questions(costs, groups), known)
+
+    def resume(self, text: str) -> Inquiry:
+        """Go on with an inquiry that ``Inquiry.to_json`` wrote down, in another process or on another day."""
+        return resume(text, self._questions())
+
+    def predict_lazily(
+        self,
+        fetch: Fetch,
+        rows: Iterable[Any],
+        *,
+        concurrency: int = 1,
+        batch: int | None = None,
+    ) -> LazyReading:
+        """Predict rows whose features are fetched when they are wanted.
+
+        Parameters
+        ----------
+        fetch : function or coroutine function
+            ``fetch(row, feature)`` returns the value, None where it cannot be had, or a dict of several features'
+            values. With ``batch`` it is called with a list of rows that want the same feature, and returns a list.
+        rows : whatever ``fetch`` knows rows by: keys, records, addresses
+        concurrency : int
+            How many calls there may be at once; plain functions are then called from threads.
+        batch : int, optional
+            How many rows a call may be about.
+
+        Returns
+        -------
+        LazyReading
+            ``label``, ``margin``, ``n_asked``, ``spent``, ``certified``, and ``failed``: the exceptions by row. Labels
+            of rows that failed are masked. Retries and time-outs are the caller's.
+        """
+        return read_lazily(self._questions(), fetch, rows, concurrency=concurrency, batch=batch)
+
+    async def predict_lazily_async(
+        self,
+        fetch: Fetch,
+        rows: Iterable[Any],
+        *,
+        concurrency: int = 1,
+        batch: int | None = None,
+    ) -> LazyReading:
+        """Do as ``predict_lazily`` does where an event loop is already running."""
+        return await read_lazily_async(self._questions(), fetch, rows, concurrency=concurrency, batch=batch)
+
+    def _questions(self, costs: Any = None, groups: Any = None) -> Questions:
+        """Return what inquiries go by, shared by all of them that have no prices of their own."""
+        shared: Questions | None = self.__dict__.get("_shared_questions")
+        if shared is None:
+            check_is_fitted(self)
+            delta, columns = strictest(self.certificate_.delta), self.additive_.columns
+            shared = Questions(self.plan_, self.population_, self.prices_, self.classes_, columns, delta)
+            self._shared_questions = shared
+        if costs is None and groups is None:
+            return shared
+        given = self.costs if costs is None else costs, self.groups if groups is None else groups
+        return replace(shared, prices=price_list(*given, self.additive_.n_columns, self.additive_.columns))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is shared by inquiries, which is made again when it is asked for."""
+        state: Any = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_shared_questions"}
