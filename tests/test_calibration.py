@@ -177,8 +177,8 @@ def test_a_certificate_counts_by_class_and_by_stage():
 def test_a_certificate_reads_as_a_sentence():
     assert str(seen()) == (
         "With 95 % confidence, of new rows such as the calibration rows, which the model must not have been fitted on, "
-        "at most 2 % of each class get another label than the full model gives them, and at most 2 % of the rows that "
-        "get a label here have another from the full model. 0.03 % of 10,000 calibration rows got another label; of "
+        "at most 2 % of each class get another label than the full model gives them, and of those given any one label "
+        "here at most 2 % have another from the full model. 0.03 % of 10,000 calibration rows got another label; of "
         "the 500 of the rarest class, fraud, 1 were lost, and 2 of 501 labelled so were false. 7.0 of 20 features were "
         "read per row."
     )
