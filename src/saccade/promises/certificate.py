@@ -90,8 +90,8 @@ class Certificate:
         level = percent(self.delta)
         if self.promise == "classes":
             return (
-                f"at most {level} of each class get another label than the full model gives them, and of those given any "
-                f"one label here at most {level} have another from the full model"
+                f"at most {level} of each class get another label than the full model gives them, and of those given "
+                f"any one label here at most {level} have another from the full model"
             )
         if self.promise == "accuracy":
             return f"at most {level} fewer get the right label than the full model labels rightly"
