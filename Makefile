@@ -55,6 +55,7 @@ format: .venv/installed ## Format the code
 bench: .venv/installed ## Measure speed and accuracy beside the peers
 	$(BIN)/python benchmarks/learning.py
 	$(BIN)/python benchmarks/prediction.py
+	$(BIN)/python benchmarks/promise.py
 	$(BIN)/python benchmarks/costly.py
 
 bench-files: .venv/installed ## Measure files of a few gigabytes, in a temporary folder

@@ -70,10 +70,13 @@ def compare(name, problem):
     rows = []
     for seed in range(SPLITS if len(X) < 10_000 else SPLITS // 2):
         X_some, X_test, y_some, y_test = train_test_split(X, y, test_size=0.25, random_state=seed)
-        X_fit, X_check, y_fit, y_check = train_test_split(X_some, y_some, test_size=0.2, random_state=seed)
+        X_fit, X_check, y_fit, y_check = train_test_split(X_some, y_some, test_size=0.6, random_state=seed)
         model.fit(X_fit, y_fit)
-        frugal = attend(model, X_some, delta=delta, costs=costs, groups=groups, random_state=seed)
-        careless = attend(model, X_some, delta=delta, random_state=seed)
+        # A few hundred rows promise nothing of each class.
+        few = {"promise": "rows", "calibration_size": 0.6} if len(X) < 10_000 else {}
+        terms = {"delta": delta, "random_state": seed, **few}
+        frugal = attend(model, X_check, costs=costs, groups=groups, **terms)
+        careless = attend(model, X_check, **terms)
         prices = frugal.prices_
         accuracy = np.mean(frugal.predict(X_check) == y_check)
         sparse = cheapest_sparse(X_fit, y_fit, X_check, y_check, accuracy, prices)

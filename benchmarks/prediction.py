@@ -1,4 +1,4 @@
-"""What certified prediction must show: features per row, the promise, time per row beside its peers, growth.
+"""What certified prediction must show: time per row beside its peers, and growth. ``promise.py`` has the features.
 
 Run with ``make bench``. Every figure is printed beside what is asked of it. Times are medians of interleaved runs of
 the public ``predict`` on one thread, in nanoseconds per row; ratios are medians of the ratios within one round.
@@ -15,7 +15,6 @@ from time import perf_counter
 import numpy as np
 import pandas as pd
 import polars as pl
-from scipy.stats import binom
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
@@ -23,68 +22,19 @@ from sklearn.svm import LinearSVC
 from saccade import attend
 from saccade.datasets import load_mnist
 
-PAIRS = [(2, 3), (3, 0), (2, 9), (3, 8), (4, 9), (7, 9), (3, 5)]
 ROWS = 200_000
 
 
-def pair(digits):
-    X, y, X_test, y_test = load_mnist(digits)
-    return X / np.float32(255), y, X_test / np.float32(255), y_test
+def digits():
+    """Return rows of 2 and 3 to fit on with their labels, others to attend with, and test rows."""
+    X, y, X_test, _ = load_mnist((2, 3))
+    X, X_test = X / np.float32(255), X_test / np.float32(255)
+    fit, given = np.split(np.random.default_rng(0).permutation(len(X)), [len(X) // 4])
+    return X[fit], y[fit], X[given], X_test
 
 
 def svc(X, y):
     return LinearSVC(C=0.01, loss="hinge", random_state=0).fit(X, y)
-
-
-def features():
-    print("\nFeatures per test row, delta = 0.01, confidence 0.95, LinearSVC(C=0.01, loss='hinge')")
-    print(f"{'':8}{'features':>10}{'disagreement %':>16}{'error %':>9}{'full %':>8}{'seconds':>9}")
-    counts = []
-    for digits in PAIRS:
-        X, y, X_test, y_test = pair(digits)
-        model = svc(X, y)
-        start = perf_counter()
-        attentive = attend(model, X, delta=0.01, random_state=0)
-        seconds = perf_counter() - start
-        reading, full = attentive.read(X_test), model.predict(X_test)
-        counts.append(reading.n_read.mean())
-        print(
-            f"{digits[0]} vs {digits[1]}{counts[-1]:12.1f}{100 * np.mean(reading.label != full):16.2f}"
-            f"{100 * np.mean(reading.label != y_test):9.2f}{100 * np.mean(full != y_test):8.2f}{seconds:9.1f}"
-        )
-    print(f"geometric mean {np.exp(np.mean(np.log(counts))):.2f} (at most 14)")
-
-
-def promise(splits=200):
-    print(f"\nThe promise, delta = 0.02, confidence 0.95: splits of {splits} whose true disagreement exceeds delta")
-    most = binom.ppf(0.99, splits, 0.05)
-    for name, X, model in problems():
-        broken = 0
-        for seed in range(splits):
-            rows = np.random.default_rng(seed).permutation(len(X))
-            attentive = attend(model, X[rows[:6000]], delta=0.02, random_state=seed)
-            untouched = X[rows[6000:]]
-            full = model.predict(untouched)
-            broken += np.mean(attentive.predict(untouched) != full) > 0.02
-        print(f"{name:32}{broken:4} of {splits}, {len(untouched):,} untouched rows (at most {most:.0f})")
-
-
-def problems():
-    """Yield rows and a model fitted on others, or on the same: the promise is about the model as it is."""
-    for digits in [(2, 3), (3, 8)]:
-        X, y, X_test, _ = pair(digits)
-        yield f"MNIST {digits[0]} vs {digits[1]}", np.concatenate([X, X_test]), svc(X, y)
-    rng = np.random.default_rng(0)
-    loadings = rng.normal(size=(5, 50))
-    for name, draw in [
-        ("correlated", lambda *shape: rng.normal(size=shape)),
-        ("heavy-tailed", lambda *shape: rng.standard_t(2.5, size=shape)),
-        ("skewed", lambda *shape: rng.exponential(size=shape)),
-    ]:
-        X = (draw(14_000, 5) @ loadings + draw(14_000, 50)).astype(np.float32)
-        score = X @ rng.normal(size=50)
-        y = score + rng.normal(size=len(X)) * score.std() / 2 > np.median(score)
-        yield name, X, LogisticRegression(max_iter=1000).fit(X[:3000], y[:3000])
 
 
 def interleaved(calls, rounds, rows):
@@ -103,9 +53,9 @@ def interleaved(calls, rounds, rows):
 
 def time_per_row():
     print(f"\nTime per row of predict, {ROWS:,} x 784 float32, MNIST 2 vs 3, delta = 0.01, one thread (ns)")
-    X, y, X_test, _ = pair((2, 3))
+    X, y, given, X_test = digits()
     model = svc(X, y)
-    attentive = attend(model, X, delta=0.01, random_state=0)
+    attentive = attend(model, given, delta=0.01, random_state=0)
     weights = model.coef_[0].astype(np.float32)
     rows = np.tile(X_test, (ROWS // len(X_test) + 1, 1))[:ROWS]
     for name, array, asked in [("Fortran", np.asfortranarray(rows), (8, 20)), ("C", rows, (2, 8))]:
@@ -123,13 +73,13 @@ def time_per_row():
             f"ours {times['ours']:6.1f}   {ratios['X @ w']:.1f} times the product (at least {asked[0]}), "
             f"{ratios['LinearSVC']:.0f} times LinearSVC (at least {asked[1]})"
         )
-    tables(rows, model, X)
+    tables(rows, X, y, given)
 
 
-def tables(rows, model, X):
+def tables(rows, X, y, given):
     names = [f"p{j}" for j in range(784)]
-    named = svc(pd.DataFrame(X, columns=names), model.predict(X))
-    attentive = attend(named, pd.DataFrame(X, columns=names), delta=0.01, random_state=0)
+    named = svc(pd.DataFrame(X, columns=names), y)
+    attentive = attend(named, pd.DataFrame(given, columns=names), delta=0.01, random_state=0)
     frame = pl.DataFrame(rows, schema=names)
     for name, table in [("pandas", pd.DataFrame(rows, columns=names)), ("polars", frame), ("Arrow", frame.to_arrow())]:
         times, ratios = interleaved(
@@ -147,9 +97,9 @@ def tables(rows, model, X):
 
 
 def one_row(calls=3000):
-    X, y, X_test, _ = pair((2, 3))
+    X, y, given, X_test = digits()
     model = svc(X, y)
-    attentive = attend(model, X, delta=0.01, random_state=0)
+    attentive = attend(model, given, delta=0.01, random_state=0)
     medians = []
     for predictor in (attentive, model):
         times = []
@@ -191,9 +141,7 @@ def growth():
 if __name__ == "__main__":
     warnings.simplefilter("ignore", ConvergenceWarning)
     begun = perf_counter()
-    features()
     time_per_row()
     one_row()
     growth()
-    promise()
     print(f"\n{perf_counter() - begun:.0f} s in all")
