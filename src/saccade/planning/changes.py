@@ -11,9 +11,12 @@ from numpy.typing import NDArray
 from saccade.planning.trials import Trial
 from saccade.promises.promise import Promise
 
-__all__ = ["Changes"]
+__all__ = ["Changes", "Curves"]
 
 Reals = NDArray[np.float64]
+
+# Of so many classes changes are counted for all steps at once, which takes memory as their square.
+MOST_IN_TABLE = 32
 
 
 @dataclass(frozen=True)
@@ -34,10 +37,10 @@ class Changes:
     def at(self, k: int) -> Reals:
         """Return the shares of rows whose label changes, (2, classes, classes), if all are decided at checkpoint k."""
         entries = self.entry[:, k][self.loss[:, k] != 0]
-        return self._shares(np.bincount(entries, minlength=2 * self.n_classes**2))
+        return self.shares(np.bincount(entries, minlength=2 * self.n_classes**2))
 
-    def by_threshold(self, reached: Reals, chosen: NDArray[np.intp], grid: Reals) -> Reals:
-        """Return the same for every threshold z of a grid, (2, classes, classes, thresholds), from the largest z on.
+    def by_threshold(self, reached: Reals, chosen: NDArray[np.intp], grid: Reals) -> "Curves":
+        """Return the same for thresholds z of a grid, which begins with the largest.
 
         ``reached`` (rows, chosen checkpoints) is what a row has to offer: it stops at the first checkpoint where this
         is at least z. So it stops at checkpoint k for the z above all that it offered before, up to what it offers
@@ -46,16 +49,46 @@ class Changes:
         before = np.full_like(reached, -np.inf)
         np.maximum.accumulate(reached[:, :-1], axis=1, out=before[:, 1:])
         rows, stops = np.nonzero((self.loss[:, chosen] != 0) & (reached > before))
-        ascending, width = grid[::-1], grid.size + 1
-        starts = self.entry[rows, chosen[stops]] * width
-        size = 2 * self.n_classes**2 * width
-        begins, ends = (
-            np.bincount(starts + np.searchsorted(ascending, edge[rows, stops], side="right"), minlength=size)
-            for edge in (before, reached)
+        # Steps along the grid: the first that stops the row there, and the first that stops it earlier.
+        first, end = (
+            grid.size - np.searchsorted(grid[::-1], edge[rows, stops], side="right") for edge in (reached, before)
         )
-        counts = np.cumsum((begins - ends).reshape(-1, width), axis=1)[:, -2::-1]
-        return self._shares(counts)
+        entry = self.entry[rows, chosen[stops]]
+        return Curves(entry, first, end, self, _table(entry, first, end, self, grid.size))
 
-    def _shares(self, counts: NDArray[np.integer]) -> Reals:
+    def shares(self, counts: NDArray[np.integer]) -> Reals:
         shares: Reals = counts.reshape(2, self.n_classes, self.n_classes, *counts.shape[1:]) / self.loss.shape[0]
         return shares
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Changes of labels, and between which steps of a grid of thresholds each of them happens."""
+
+    entry: NDArray[np.intp]
+    first: NDArray[np.intp]
+    end: NDArray[np.intp]
+    changes: Changes
+    table: Reals | None  # (2, classes, classes, steps), for few classes
+
+    def at(self, steps: NDArray[np.intp]) -> Reals:
+        """Return the shares of rows whose label changes where each class, if decided for, has gone so many steps.
+
+        Counted as if all classes had gone as far as each of them has, which is exact where they have.
+        """
+        classes = np.arange(steps.size)
+        if self.table is not None:
+            return self.table[:, :, classes, steps]
+        gone = steps[self.entry % steps.size]
+        happens = (self.first <= gone) & (gone < self.end)
+        return self.changes.shares(np.bincount(self.entry[happens], minlength=2 * steps.size**2))
+
+
+def _table(
+    entry: NDArray[np.intp], first: NDArray[np.intp], end: NDArray[np.intp], changes: Changes, steps: int
+) -> Reals | None:
+    if changes.n_classes > MOST_IN_TABLE:
+        return None
+    width, size = steps + 1, 2 * changes.n_classes**2 * (steps + 1)
+    begins, ends = (np.bincount(entry * width + place, minlength=size) for place in (first, end))
+    return changes.shares(np.cumsum((begins - ends).reshape(-1, width), axis=1)[:, :steps])

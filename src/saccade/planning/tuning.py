@@ -26,6 +26,8 @@ CLOSING_BEGINS, CLOSING_ENDS = 2.5, 1.5
 FEWEST_AT_THE_CLOSE = 16
 # By so many steps of the grid one class's threshold is raised, to see whether lower ones for the others pay for it.
 TRADED = 3
+# So many classes have thresholds of their own; of more, all go on together, because each would have a few rows.
+MOST_APART = 32
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ class _Thresholds:
         self._reached = trial.predicted.lead[:, chosen] / trial.demanded(choice.exponent)[chosen]
         looks = np.cumsum(trial.checking[chosen])
         self._spent = np.append(trial.spent[chosen] + looks, trial.everything + looks[-1])
-        self._changed = changes.by_threshold(self._reached, chosen, Z_GRID)
+        self._curves = changes.by_threshold(self._reached, chosen, Z_GRID)
         self._closing = changes.at(int(chosen[-1])) if choice.closes else 0.0
         self.steps = np.zeros(trial.labels.n_classes, dtype=np.intp)
 
@@ -115,7 +117,7 @@ class _Thresholds:
         least, saved = self.cost(), True
         while saved:
             saved = False
-            for c in range(self.steps.size):
+            for c in range(self.steps.size if self.steps.size <= MOST_APART else 0):
                 raised = self.steps.copy()
                 raised[c] = max(raised[c] - TRADED, 0)
                 steps = self._boldest(raised, np.arange(raised.size) != c)
@@ -128,7 +130,8 @@ class _Thresholds:
 
     def _boldest(self, steps: NDArray[np.intp], free: NDArray[np.bool_]) -> NDArray[np.intp]:
         """Go on with some classes while errors are allowed: first all of them together, then each alone."""
-        for moves in ([free], list(np.eye(steps.size, dtype=bool)[free])):
+        alone = list(np.eye(steps.size, dtype=bool)[free]) if steps.size <= MOST_APART else []
+        for moves in ([free], alone):
             going_on = moves
             while going_on:
                 moves, going_on = going_on, []
@@ -140,8 +143,7 @@ class _Thresholds:
         return steps
 
     def _allows(self, steps: NDArray[np.intp]) -> bool:
-        """Whether the errors are allowed; counted as if all classes demanded what each of them does."""
-        return self._allowed(self._changed[:, :, np.arange(steps.size), steps] + self._closing)
+        return self._allowed(self._curves.at(steps) + self._closing)
 
     def _cost(self, steps: NDArray[np.intp]) -> float:
         stops = self._reached >= Z_GRID[steps][self._label]
