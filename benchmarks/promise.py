@@ -86,7 +86,7 @@ def splits(n_rows, given):
         yield seed, mixed[:given], mixed[given:]
 
 
-def accuracy(delta=0.01, rows=20_000):
+def accuracy(delta=0.01, rows=40_000):
     print(f"\nBy accuracy, delta = {delta}, {rows:,} rows: splits of {SPLITS} in which accuracy fell by more (at most")
     print(f"{MOST_BROKEN}); features per row by accuracy and by rows, and their ratio (at most 0.5)")
     print(f"{'':26}{'full model':>11}{'broken':>8}{'falls by':>10}{'accuracy':>10}{'rows':>7}{'ratio':>7}")

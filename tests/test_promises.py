@@ -54,7 +54,7 @@ def rare():
         {"costs": np.linspace(1, 9, 30)},
         {"groups": {"sample": [0, 3, 5], "record": [1, 2]}},
     ],
-    ids=str,
+    ids=lambda options: ", ".join(str(value) if isinstance(value, str) else name for name, value in options.items()),
 )
 def test_every_way_to_plan_keeps_the_promise_for_the_rare_class(rare, options):
     model, given, y, fresh = rare

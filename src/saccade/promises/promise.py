@@ -74,10 +74,8 @@ def promise_of(name: str, delta: float | Mapping[Any, float], classes: NDArray[A
 def _levels(name: str, delta: Mapping[Any, float], classes: NDArray[Any]) -> Reals:
     if name != "classes":
         raise ValueError(f"delta={dict(delta)!r} has a level for each class, and promise={name!r} takes one number.")
-    known, given = (
-        classes.tolist(),
-        {(key.item() if hasattr(key, "item") else key): value for key, value in delta.items()},
-    )
+    known = classes.tolist()
+    given = {(key.item() if hasattr(key, "item") else key): value for key, value in delta.items()}
     if set(given) != set(known):
         apart = sorted(set(given) ^ set(known), key=str)
         raise ValueError(f"delta must have a level for each of the classes {known}, and no other; see {apart}.")
