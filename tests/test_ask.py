@@ -88,6 +88,31 @@ def test_a_person_is_asked_until_the_label_is_clear(ask, model, longest):
     assert done.stderr.count("% sure") == len(given) - 1
 
 
+@pytest.mark.parametrize(
+    ("terms", "said"),
+    [
+        ({"promise": "accuracy", "delta": 0.05}, "at most 5 % fewer get the right label"),
+        ({"promise": "rows", "delta": 0.05}, "at most 5 % get another label"),
+        ({"delta": {0: 0.05, 1: 0.2}}, "0 5 %, 1 20 %"),
+    ],
+)
+def test_what_is_certified_is_said_in_the_words_of_the_promise(ask, rows, tmp_path, terms, said):
+    X, y = rows
+    model = LogisticRegression().fit(X[:1000], y[:1000])
+    attentive = saccade.attend(model, X[1000:], y[1000:], random_state=0, **terms)
+    saccade.save(attentive, tmp_path / "model")
+    assert said in ask(tmp_path / "model", *(f"--known={name}={X.loc[7, name]}" for name in NAMES)).stdout
+
+
+def test_a_label_of_which_nothing_is_promised_is_not_certified(rows):
+    X, y = rows
+    model = LogisticRegression().fit(X[:1000], y[:1000])
+    attentive = saccade.attend(model, X[1000:], delta={0: 0.05, 1: 1}, random_state=0)
+    inquiries = [attentive.inquire(known=X.loc[row]) for row in range(1000, 1040)]
+    inside = [inquiry for inquiry in inquiries if not inquiry.outside]
+    assert {(int(inquiry.label), inquiry.certified) for inquiry in inside} == {(0, True), (1, False)}
+
+
 def test_json_is_all_that_goes_to_standard_output(ask, model, longest):
     _, inquiry, given = longest
     found = json.loads(ask(model, "--json", answers=given).stdout)

@@ -1,11 +1,16 @@
 """What is promised is kept, for every class, on rows that neither the model nor the plan saw."""
 
+import re
+
 import numpy as np
 import pytest
 from effort import repetitions
 from scipy.stats import binom
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
+import saccade
 from data import correlated
 from saccade import AttentiveClassifier, Budget, attend
 
@@ -184,6 +189,65 @@ def test_an_average_is_spent_as_well_as_a_level_is(rare, promise):
         assert averaged.certificate_.features_per_row < 1.1 * spent
         ratios.append(averaged.certificate_.delta / 0.05)
     assert np.exp(np.mean(np.log(ratios))) < 1.15
+
+
+def test_an_average_states_its_level_for_every_class_whatever_delta_says(rare):
+    model, given, _, _ = rare
+    plain, by_dict, of_nothing = (
+        attend(model, given, delta=delta, average_features=3, random_state=0).certificate_
+        for delta in (0.01, {0: 0.05, 1: 1}, {0: 1, 1: 1})
+    )
+    assert plain.delta == by_dict.delta == of_nothing.delta
+    assert plain.delta >= max(record.lost_share for record in plain.by_class)
+
+
+def test_an_average_that_can_be_had_is_had(rare):
+    model, given, _, fresh = rare
+    for average in (1.3, 2.0, 12.0, 25.0):
+        attentive = attend(model, given, average_features=average, random_state=0)
+        assert 0.5 * average < attentive.read(fresh).n_read.mean() < 1.1 * average
+
+
+def test_where_stopping_early_mends_labels_the_level_is_all_but_zero(tmp_path):
+    """A model of 60 rows and 40 features, of which one matters: a few features are right more often than all."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(8000, 40))
+    y = (X[:, 0] + rng.normal(size=8000) > 0).astype(int)
+    model = RidgeClassifier(alpha=1e-6).fit(X[:60], y[:60])
+    terms = {"promise": "accuracy", "average_features": 4, "random_state": 0}
+    attentive = attend(model, X[60:], y[60:], **terms)
+    assert 0 < attentive.certificate_.delta < 1e-3
+    saccade.save(attentive, tmp_path / "model")
+    assert saccade.load(tmp_path / "model").certificate_ == attentive.certificate_
+
+
+def test_a_level_that_changes_after_attend_changes_no_certificate(rare):
+    model, given, _, _ = rare
+    delta = {1: 0.05, 0: 0.02}
+    attentive = attend(model, given, delta=delta, random_state=0)
+    delta[1] = 1e-6
+    assert attentive.certificate_.delta == {0: 0.02, 1: 0.05}
+
+
+def test_ties_that_the_model_decides_by_rounding_are_not_certified():
+    """Sums of whole numbers, scaled by a pipeline: the model's own label of a zero margin is an accident."""
+    rng = np.random.default_rng(0)
+    X, coef = rng.integers(0, 5, (6000, 6)).astype(float), np.array([1, -1, 2, -2, 1, -1.0])
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[:1000], (X @ coef > 0)[:1000])
+    model[-1].coef_, model[-1].intercept_ = (coef * model[0].scale_)[None], np.array([coef @ model[0].mean_])
+    for when_too_few in ("raise", "read"):
+        with pytest.raises(ValueError, match="even where every feature is read: their margins are zero"):
+            attend(model, X[1000:], delta=0.01, when_too_few=when_too_few, random_state=0)
+
+
+@pytest.mark.parametrize("confidence", [0.95, 1 - 1e-12])
+def test_the_level_that_is_advised_for_accuracy_can_be_had(noisy, confidence):
+    model, X, y = noisy
+    terms = {"promise": "accuracy", "confidence": confidence, "random_state": 0}
+    with pytest.raises(ValueError, match="raise delta to") as refused:
+        attend(model, X[:300], y[:300], delta=0.001, **terms)
+    level = float(re.search(r"raise delta to ([\d.]+)", str(refused.value))[1])
+    assert attend(model, X[:300], y[:300], delta=level, **terms).certificate_.delta == level
 
 
 def test_where_an_average_is_too_small_the_least_that_is_possible_is_named(rare):

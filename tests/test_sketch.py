@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -17,6 +18,7 @@ import saccade
 from data import correlated
 from saccade import AttentiveClassifier, PassiveAggressive, Pegasos, Perceptron, attend
 from saccade.files.archive import read_archive, write_archive
+from saccade.learners.held_out import refuse_training_rows
 from saccade.learners.sketch import FEWEST, MOST, RowSketch, hash_rows
 
 X, y = correlated(3000, 12, seed=60, separation=3.0)
@@ -208,6 +210,32 @@ def test_rows_behind_a_scaler_are_recognised():
         with pytest.raises(ValueError, match="Pegasos was fitted on"):
             attend(pipeline, X[TRAIN], delta=0.2, random_state=0)
         attend(pipeline, X[REST], delta=0.2, random_state=0)
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [FixedThresholdClassifier, lambda learner: TunedThresholdClassifierCV(learner, cv=3)],
+    ids=["fixed", "tuned"],
+)
+def test_rows_behind_other_wrappers_are_recognised(wrap):
+    model = wrap(Pegasos(random_state=0)).fit(X[TRAIN], y[TRAIN])
+    with pytest.raises(ValueError, match="Pegasos was fitted on"):
+        refuse_training_rows(model, X[TRAIN], np.arange(1500))
+    refuse_training_rows(model, X[REST], np.arange(1500))
+
+
+def test_a_certified_model_in_a_file_knows_what_it_learned_from(tmp_path):
+    saccade.save(attend(fitted(X[TRAIN]), X[REST], delta=0.2, random_state=0), tmp_path / "model")
+    loaded = saccade.load(tmp_path / "model")
+    with pytest.raises(ValueError, match="was fitted on"):
+        attend(loaded.estimator_, X[TRAIN], delta=0.2, random_state=0)
+    attend(loaded.estimator_, X[REST], delta=0.2, random_state=0)
+
+
+@pytest.mark.parametrize("again", [lambda rows: np.tile(rows, (2, 1)), lambda rows: np.repeat(rows, 3, axis=0)])
+def test_training_rows_that_are_repeated_as_a_whole_are_refused(again):
+    with pytest.raises(ValueError, match=REFUSED):
+        attend(fitted(X[TRAIN]), again(X[TRAIN]), delta=0.2, random_state=0)
 
 
 def test_rows_of_weight_zero_were_not_learned_from():

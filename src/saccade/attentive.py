@@ -160,7 +160,8 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
         The share of rows that calibrate. Of the others three quarters fit the estimator, unless it is frozen, and the
         rest plan.
     average_features : float, optional
-        In place of delta: read at most so many features per row on average. The certificate says which delta it gives.
+        In place of delta: read at most so many features per row on average, as measured on the planning rows. The
+        certificate says which delta it gives, for every class where the promise is by class.
     fewest : {"features", "columns"}
         What is to be few: the features that decide a row, on average, or the columns that any row reads, for data that
         is stored in columns, such as Parquet. Then ``costs`` are what a column costs, such as its bytes.
@@ -179,7 +180,7 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
     certificate_ : Certificate
     population_ : Population, what the planning rows tell of the features
     prices_ : Prices
-    columns_ : list, the columns that the plan can ask for, in reading order; by name where names are known
+    columns_ : list, the columns that the plan can ask for, in reading order; by name where ``fit`` was given names
 
     Examples
     --------
@@ -308,10 +309,14 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
 
     @property
     def columns_(self) -> list[Feature]:
-        """The columns that the plan can ask for, in reading order: by name where names are known, else by place."""
+        """The columns that the plan can ask for, in reading order; in the order of ``fit`` where these are all.
+
+        By name where rows are matched by name, because those that planned had names, else by place.
+        """
         check_is_fitted(self)
-        names = self.additive_.columns
-        return [part if names is None else names[part] for part in self._demanded().tolist()]
+        names, demanded = getattr(self, "feature_names_in_", None), self._demanded()
+        columns = np.sort(demanded) if demanded.size == self.n_features_in_ else demanded
+        return columns.tolist() if names is None else [str(name) for name in names[columns]]
 
     def _demanded(self) -> NDArray[np.intp]:
         return self.plan_.demanded

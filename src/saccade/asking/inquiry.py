@@ -47,6 +47,7 @@ class Questions:
     classes: NDArray[Any]
     names: tuple[str, ...] | None
     delta: float
+    unpromised: frozenset[int] = frozenset()  # codes of classes of which the certificate promises nothing
 
     @cached_property
     def fingerprint(self) -> str:
@@ -189,7 +190,7 @@ class Inquiry:
 
     @property
     def certified(self) -> bool:
-        if self._decision is None or self.outside:
+        if self._decision is None or self.outside or self._decision.code in self._questions.unpromised:
             return False
         return not self._decision.lacked or self._decision.lacked in self._questions.population.spare
 

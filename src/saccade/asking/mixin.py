@@ -95,8 +95,17 @@ class AskingMixin:
         shared: Questions | None = self.__dict__.get("_shared_questions")
         if shared is None:
             check_is_fitted(self)
-            delta, columns = strictest(self.certificate_.delta), self.additive_.columns
-            shared = Questions(self.plan_, self.population_, self.prices_, self.classes_, columns, delta)
+            stated, columns = self.certificate_.delta, self.additive_.columns
+            levels = stated.values() if isinstance(stated, Mapping) else []  # in the order of the classes
+            shared = Questions(
+                self.plan_,
+                self.population_,
+                self.prices_,
+                self.classes_,
+                columns,
+                strictest(stated),
+                frozenset(code for code, level in enumerate(levels) if level >= 1),
+            )
             self._shared_questions = shared
         if costs is None and groups is None:
             return shared

@@ -155,12 +155,9 @@ def _sure(inquiry: "Inquiry") -> str:
 
 
 def _sentence(inquiry: "Inquiry", attentive: "AttentiveClassifier") -> str:
-    from saccade.promises.certificate import strictest
-
     certificate = attentive.certificate_
     level = (
-        f"as certified: at most {100 * strictest(certificate.delta):.3g} % of rows get another label than all "
-        f"{certificate.n_features} features would give them"
+        f"as certified: of such rows {certificate.promised}"
         if inquiry.certified
         else f"not certified: {_reason(inquiry, attentive)}"
     )

@@ -3,6 +3,7 @@
 import json
 import reprlib
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +114,10 @@ def attend(
         if held_out is not None:
             print("planned and calibrated on the rows of the data that were held out of learning", file=sys.stderr)
         terms |= {"fewest": fewest, "random_state": random_state}
-        attentive = certify(saved.model, source, bad, held_out=held_out, **terms)
+        try:
+            attentive = certify(saved.model, source, bad, held_out=held_out, **terms)
+        except ValueError as error:
+            raise click.ClickException(_as_options(str(error))) from error
     if hasattr(saved.model, "feature_names_in_"):
         attentive.feature_names_in_ = np.array(names_of(saved.model), dtype=object)
     save_with(attentive, target_file, saved.origin.state)
@@ -128,14 +132,26 @@ def attend(
             print(f"{bad.count:,} bad rows were passed over", file=sys.stderr)
 
 
+def _as_options(message: str) -> str:
+    """Return a message about parameters in the words of the command line."""
+    for parameter, option in (
+        ("when_too_few='read'", "--when-too-few read"),
+        ("calibration_size", "--calibration-size"),
+        ("promise='rows'", "--promise rows"),
+        ("delta may be a dict with a level for each class", "--delta may be JSON with a level for each class"),
+    ):
+        message = message.replace(parameter, option)
+    return message
+
+
 def _levels(text: str, classes: Any) -> float | dict[Any, float]:
     """Return the level, or the level of each class, by its label as it is written."""
-    try:
+    with suppress(ValueError):
+        if 0 < float(text) < 1:
+            return float(text)
+    given = None
+    with suppress(ValueError):
         given = json.loads(text)
-    except ValueError:
-        given = None
-    if isinstance(given, int | float) and 0 < given < 1:
-        return float(given)
     if not isinstance(given, dict):
         raise click.UsageError(
             f"--delta {text}: expected a number above 0 and below 1, or JSON by class, as in "

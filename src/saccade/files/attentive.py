@@ -13,6 +13,8 @@ from saccade.files.additive import additive_from, additive_parts
 from saccade.files.archive import Archive
 from saccade.files.certificates import certificate_from, certificate_parts
 from saccade.files.parameters import decode, decode_labels, encode, encode_labels
+from saccade.files.sketches import sketch_from, sketch_parts
+from saccade.learners.held_out import sketch_of
 from saccade.models.additive import Additive
 from saccade.planning.absence import Population
 from saccade.planning.prices import Prices
@@ -41,13 +43,16 @@ def attentive_parts(model: AttentiveClassifier) -> tuple[dict[str, Any], dict[st
     arrays |= {f"regression.{field.name}": getattr(population.regression, field.name) for field in fields(Regression)}
     arrays |= {f"population.{name}": getattr(population, name) for name in ("mean", "variance", "low", "high")}
     arrays |= {"prices.purchase": model.prices_.purchase, "prices.price": model.prices_.price}
-    return header, arrays
+    sketch = sketch_of(model.estimator_)
+    about_rows, row_hashes = ({}, {}) if sketch is None else sketch_parts(sketch)
+    return {**header, **about_rows}, {**arrays, **row_hashes}
 
 
 def attentive_from(archive: Archive) -> AttentiveClassifier:
     """Build an AttentiveClassifier from a file whose every index has been checked: readers trust their plans."""
     classes = decode_labels(archive.header.get("classes"))
     additive, estimator = additive_from(archive, classes)
+    estimator._sketch = sketch_from(archive)  # so that it is not certified anew on rows that it learned from
     plan = _plan(archive, additive)
     scores, n = plan.coef.shape
     certificate = certificate_from(archive.field("certificate", dict), classes.tolist(), plan)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from saccade.exceptions import ModelFileError
 from saccade.files.archive import Archive
 from saccade.files.parameters import decode, decode_labels, encode, encode_labels
+from saccade.files.sketches import sketch_from, sketch_parts
 from saccade.kernels import state
 from saccade.kernels.state import State
 from saccade.learners.classifier import AttentiveLearner
@@ -16,7 +17,6 @@ from saccade.learners.passive_aggressive import PassiveAggressive
 from saccade.learners.pegasos import Pegasos
 from saccade.learners.perceptron import Perceptron
 from saccade.learners.scaling import Scaling
-from saccade.learners.sketch import RowSketch
 
 __all__ = ["LEARNERS", "learner_from", "learner_parts"]
 
@@ -50,16 +50,16 @@ def learner_parts(model: AttentiveLearner) -> tuple[dict[str, Any], dict[str, ND
         "n_iter": int(model.n_iter_),
         "alarmed": bool(model._alarmed),
         "dtype": learners[0].state.weights.dtype.name,
-        "training_rows": model._sketch.n_rows,
     }
     arrays = {name: np.stack([getattr(learner.state, name) for learner in learners]) for name in KEPT}
     for entries, group in ((SCALARS, "scalars"), (COUNTERS, "counters")):
         stacked = np.stack([getattr(learner.state, group) for learner in learners])
         arrays |= {entry: stacked[:, _place(entry)] for entry in entries}
-    arrays |= {"sketch.priorities": model._sketch.priorities, "sketch.hashes": model._sketch.hashes}
+    about_rows, row_hashes = sketch_parts(model._sketch)
+    arrays |= row_hashes
     if model._scaling is not None:
         arrays |= {"scaling.centre": model._scaling.centre, "scaling.unit": model._scaling.unit}
-    return header, arrays
+    return {**header, **about_rows}, arrays
 
 
 def _place(entry: str) -> int:
@@ -95,7 +95,7 @@ def learner_from(archive: Archive, kind: type[AttentiveLearner]) -> AttentiveLea
         replace(learner, state=learner.state._replace(**{name: array[k].copy() for name, array in kept.items()}))
         for k, learner in enumerate(fresh)
     ]
-    model._take(learners, classes, _sketch(archive))
+    model._take(learners, classes, sketch_from(archive))
     model.n_features_in_ = n
     if names is not None:
         model.feature_names_in_ = np.array(names, dtype=object)
@@ -103,17 +103,6 @@ def learner_from(archive: Archive, kind: type[AttentiveLearner]) -> AttentiveLea
     if model.n_iter_ < 0:
         raise ModelFileError(f"its field 'n_iter' is {model.n_iter_}")
     return model
-
-
-def _sketch(archive: Archive) -> RowSketch:
-    """Return the sketch of the training rows; older files have none."""
-    if "training_rows" not in archive.header:
-        return RowSketch()
-    priorities = archive.array("sketch.priorities", np.uint64, (None,))
-    n_rows = archive.field("training_rows", int)
-    if not priorities.size <= n_rows < 2**63:
-        raise ModelFileError(f"its field 'training_rows' is {n_rows}")
-    return RowSketch(n_rows, priorities, archive.array("sketch.hashes", np.uint64, priorities.shape))
 
 
 def _scaling(archive: Archive, n: int) -> Scaling | None:

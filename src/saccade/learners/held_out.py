@@ -5,16 +5,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 
 from saccade.learners.sketch import Hashes, RowSketch, hash_rows
+from saccade.models.thresholds import step_inside
 from saccade.reading.arrays import FLOATS_AND_BYTES, as_read_only
 from saccade.reading.inputs import check_numbers
 from saccade.reading.tables import take_rows
 
-__all__ = ["refuse_training_rows"]
+__all__ = ["refuse_training_rows", "sketch_of"]
 
 # Rows that are converted at a time, to bound the memory.
 BLOCK = 4096
@@ -25,12 +25,7 @@ def refuse_training_rows(model: Any, X: Any, rows: NDArray[np.intp]) -> None:
 
     Models without a sketch of their training rows, such as those of other libraries, cannot be checked.
     """
-    scalers: list[Any] = []
-    while isinstance(model, Pipeline | FrozenEstimator):
-        if isinstance(model, FrozenEstimator):
-            model = model.estimator
-        else:
-            scalers, model = [*scalers, model[:-1]], model.steps[-1][1]
+    model, scalers = _opened(model)
     sketch = getattr(model, "_sketch", None)
     if not isinstance(sketch, RowSketch) or sketch.n_rows == 0:
         return
@@ -42,8 +37,27 @@ def refuse_training_rows(model: Any, X: Any, rows: NDArray[np.intp]) -> None:
             f"{sketch.hashes.size:,} of its {sketch.n_rows:,} training rows, of which it keeps hashes. On training "
             "rows margins are clearer than on new ones, so that the certificate would not hold. Pass rows that were "
             f"held out: sklearn.model_selection.train_test_split before fit, AttentiveClassifier({name}()).fit(X, y), "
-            "which splits by itself, or saccade fit --hold-out."
+            "which splits by itself, or saccade fit --hold-out. Pass them as they come: without its duplicates a "
+            "sample is another population."
         )
+
+
+def sketch_of(model: Any) -> RowSketch | None:
+    """Return the sketch of the rows that a model learned from as they are, unscaled; None where it has none."""
+    inner, scalers = _opened(model)
+    sketch = getattr(inner, "_sketch", None)
+    return sketch if isinstance(sketch, RowSketch) and sketch.n_rows and not scalers else None
+
+
+def _opened(model: Any) -> tuple[Any, list[Any]]:
+    """Return the model that decides, out of its wrappers, and the steps of pipelines before it."""
+    scalers: list[Any] = []
+    while (inside := step_inside(model)) is not None:
+        if isinstance(model, Pipeline):
+            place = next(k for k, (_, step) in enumerate(model.steps) if step is inside)
+            scalers += [step for _, step in model.steps[:place] if step not in (None, "passthrough")]
+        model = inside
+    return model, scalers
 
 
 def _hashes(X: Any, rows: NDArray[np.intp], scalers: list[Any]) -> Hashes:

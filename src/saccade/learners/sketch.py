@@ -70,9 +70,10 @@ class RowSketch:
     def recognises(self, hashes: Hashes) -> bool:
         """Whether more of these rows are in the sketch than chance would have there."""
         own, own_counts = np.unique(hashes, return_counts=True)
+        own_counts //= np.gcd.reduce(own_counts)  # a table that is repeated as a whole
         kept, kept_counts = np.unique(self.hashes, return_counts=True)
         mine, theirs = np.isin(own, kept), np.isin(kept, own)
-        M, s = hashes.size, self.hashes.size
+        M, s = int(own_counts.sum()), self.hashes.size
         on_either_side = int(np.sum(np.isin(own[own_counts == 1], kept[kept_counts == 1])))
         on_one_side = int(np.sum(own_counts[~mine] == 2) + np.sum(kept_counts[~theirs] == 2))
         once = int(np.sum(mine & (own_counts == 1)))

@@ -19,7 +19,7 @@ __all__ = ["Sample", "affordable", "boldest"]
 # The setting at which a plan has the thresholds that it was tuned for.
 AS_TUNED = 1.0
 # Levels for which plans are tuned where an average is asked for, from the boldest to the safest.
-LEVELS = np.geomspace(0.5, 1e-4, 48)
+LEVELS = np.concatenate([[0.99, 0.95, 0.9, 0.8, 0.7, 0.6], np.geomspace(0.5, 1e-4, 48)])
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from saccade.planning.families import Families, Goal, Priced
 from saccade.planning.planners import plan_columns, plan_families
 from saccade.planning.spare import spare_features
 from saccade.promises.certificate import Certificate
-from saccade.promises.promise import Promise
+from saccade.promises.promise import Promise, is_kept
 from saccade.promises.shortage import advice
 from saccade.promises.witness import certificate_of, level_borne_out
 from saccade.reading.plan import Plan, decided
@@ -27,6 +27,9 @@ MOST_PLANNING_VALUES = 100_000_000
 MOST_CALIBRATION_ROWS = 400_000
 MOST_CALIBRATION_VALUES = 120_000_000
 FEWEST_CALIBRATION_ROWS = 2_000
+MANY = 10**9
+# In place of a level, where an average is asked for.
+ANY_LEVEL = 0.5
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,9 @@ def prepare(
     The calibration rows must be others than those that plan and than those that the model was fitted on: on rows that
     were seen before, margins are clearer than they will be.
     """
-    goal = Goal(planning.labels, calibration.labels.full.size, terms.confidence)
+    # An average is spent for the least risk, whatever the calibration rows can show of it.
+    n_calibration = calibration.labels.full.size if terms.average_features is None else MANY
+    goal = Goal(planning.labels, n_calibration, terms.confidence)
     families = _families(priced, planning, terms, goal, seed)
     plan, promise = _chosen(families, planning, calibration, terms, classes, n_given)
     outcome = calibration.read(plan)
@@ -113,16 +118,19 @@ def _chosen(
     """Return the plan that keeps the promise, or the average, at the least cost; and the promise that it keeps."""
     promise, confidence, labels = terms.promise, terms.confidence, calibration.labels
     if terms.average_features is not None:
-        afforded = affordable(families, planning, promise, terms.average_features)
+        of_all = promise.at(ANY_LEVEL)
+        afforded = affordable(families, planning, of_all, terms.average_features)
         here = decided(calibration.read(afforded).margin)
-        return afforded, promise.at(level_borne_out(promise, confidence, here, labels))
+        return afforded, of_all.at(level_borne_out(of_all, confidence, here, labels))
     shortages = promise.shortages(labels, confidence)
     family = families.tuned(promise)
     plan = None if shortages else boldest(family, calibration, promise, confidence)
     if plan is not None:
         return plan, promise
+    whole = family.plan(family.settings[0]).without_stops()
+    _check_whole(whole, calibration, promise, confidence)
     if terms.when_too_few == "read":
-        return family.plan(family.settings[0]).without_stops(), promise
+        return whole, promise
     if shortages:
         raise ValueError(advice(shortages, promise, confidence, labels, classes.tolist(), n_given))
     raise ValueError(
@@ -130,3 +138,16 @@ def _chosen(
         f"promise={promise.name!r}, delta={promise.delta} with confidence={confidence}. Choose another boundary, raise "
         "delta, or set when_too_few='read' for a plan that reads every feature."
     )
+
+
+def _check_whole(whole: Plan, calibration: Sample, promise: Promise, confidence: float) -> None:
+    """Raise where rows that are read in full have other labels than the model gives them, too often for the promise."""
+    here, labels = decided(calibration.read(whole).margin), calibration.labels
+    differ = int(np.sum(here != labels.full))
+    if differ and not is_kept(promise, here, labels, confidence):
+        raise ValueError(
+            f"{differ:,} of {here.size:,} calibration rows get another label than the model's own predict gives, even "
+            "where every feature is read: their margins are zero but for rounding, so that nothing can be promised of "
+            "them. Do the features have large offsets, in single precision? Scale them, pass double precision, or "
+            "raise delta."
+        )

@@ -72,7 +72,7 @@ class Certificate:
 
     def __str__(self) -> str:
         rows = "new rows such as the calibration rows, which the model must not have been fitted on"
-        sentences = [f"With {percent(self.confidence)} confidence, of {rows}, {self._promised()}."]
+        sentences = [f"With {percent(self.confidence)} confidence, of {rows}, {self.promised}."]
         if self.disagreement == 0 and self.features_per_row == self.n_features:
             sentences.append("Every feature of every row is read, so no label differs.")
         else:
@@ -80,7 +80,9 @@ class Certificate:
         sentences.append(f"{self.features_per_row:.1f} of {self.n_features:,} features were read per row.")
         return " ".join(sentences)
 
-    def _promised(self) -> str:
+    @property
+    def promised(self) -> str:
+        """What is promised of new rows, as a part of a sentence."""
         if isinstance(self.delta, Mapping):
             each = ", ".join(f"{label} {percent(level)}" for label, level in self.delta.items())
             return (

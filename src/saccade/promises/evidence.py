@@ -12,8 +12,8 @@ __all__ = ["Count", "Difference", "Evidence", "allowed_share", "attainable", "ro
 NUISANCE = 0.05
 # So many rates of differing labels are tried up to that bound.
 RATES = 8
-# What is left out of sums over a binomial law, at either end.
-NEGLIGIBLE = 1e-12
+# What is left out of sums over a binomial law, at either end, as a share of the chance to err.
+NEGLIGIBLE = 1e-9
 
 
 class Evidence(Protocol):
@@ -65,7 +65,8 @@ class Difference(NamedTuple):
             return False
         bound = Count(differ, self.rows).upper_bound(1 - NUISANCE * alpha)
         rates = np.linspace(abs(delta), max(bound, abs(delta)), RATES)
-        return all(_chance(total, self.rows, rate, delta) <= (1 - NUISANCE) * alpha for rate in rates)
+        left_out = NEGLIGIBLE * alpha
+        return all(_chance(total, self.rows, rate, delta, left_out) <= (1 - NUISANCE) * alpha for rate in rates)
 
     def upper_bound(self, confidence: float) -> float:
         """Return the smallest fall of accuracy that is rejected."""
@@ -76,14 +77,14 @@ class Difference(NamedTuple):
         return high
 
 
-def _chance(total: int, rows: int, rate: float, mean: float) -> float:
+def _chance(total: int, rows: int, rate: float, mean: float, left_out: float) -> float:
     """Return the chance that differences, which occur at a rate and have this mean, add up to so little."""
     if rate == 0:
         return 1.0 if total >= 0 else 0.0
-    low, high = (int(binom.ppf(edge, rows, rate)) for edge in (NEGLIGIBLE, 1 - NEGLIGIBLE))
+    low, high = int(binom.ppf(left_out, rows, rate)), int(binom.isf(left_out, rows, rate))
     differ = np.arange(low, high + 1)
     worse = binom.cdf((total + differ) // 2, differ, (rate + mean) / (2 * rate))
-    return float(np.sum(binom.pmf(differ, rows, rate) * worse)) + 2 * NEGLIGIBLE
+    return float(np.sum(binom.pmf(differ, rows, rate) * worse)) + 2 * left_out
 
 
 def rows_needed(delta: float, confidence: float) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from saccade.promises.evidence import Count, Difference, Evidence, allowed_share, rows_needed
+from saccade.promises.evidence import Count, Difference, Evidence, allowed_share, attainable, rows_needed
 from saccade.promises.labels import Codes, Labels
 
 __all__ = ["Accuracy", "Allowed", "ByClass", "ByRows", "Promise", "Shortage", "is_kept", "promise_of"]
@@ -23,7 +23,6 @@ Reals = NDArray[np.float64]
 # Whether so many labels may change: shares of all rows that get worse, and that get better, by the full model's class
 # and by the class given here, (2, classes, classes).
 Allowed = Callable[[Reals], bool]
-MOST_NEEDED = 10**9
 
 
 @dataclass(frozen=True)
@@ -33,6 +32,7 @@ class Shortage:
     code: int | None
     rows: int
     needed: int
+    attainable: float  # the least level that so many rows could promise
 
 
 class Promise(Protocol):
@@ -65,7 +65,8 @@ class Promise(Protocol):
 def promise_of(name: str, delta: float | Mapping[Any, float], classes: NDArray[Any]) -> Promise:
     """Return the promise of a name at a level, or at one for each class."""
     if isinstance(delta, Mapping):
-        return ByClass(delta, _levels(name, delta, classes))
+        levels = _levels(name, delta, classes)
+        return ByClass(dict(zip(classes.tolist(), levels.tolist(), strict=True)), levels)
     if name == "classes":
         return ByClass(delta, np.full(classes.size, float(delta)))
     return ByRows(float(delta)) if name == "rows" else Accuracy(float(delta))
@@ -130,7 +131,11 @@ class ByClass:
     def shortages(self, labels: Labels, confidence: float) -> list[Shortage]:
         rows = np.bincount(labels.full, minlength=labels.n_classes)
         needed = [rows_needed(delta, confidence) for delta in self.levels]
-        return [Shortage(c, int(rows[c]), needed[c]) for c in range(labels.n_classes) if rows[c] < needed[c]]
+        return [
+            Shortage(c, int(rows[c]), needed[c], attainable(int(rows[c]), confidence))
+            for c in range(labels.n_classes)
+            if rows[c] < needed[c]
+        ]
 
 
 @dataclass(frozen=True)
@@ -154,8 +159,8 @@ class ByRows:
         return lambda changed: bool(changed[0].sum() <= most)
 
     def shortages(self, labels: Labels, confidence: float) -> list[Shortage]:
-        needed = rows_needed(self.delta, confidence)
-        return [Shortage(None, labels.full.size, needed)] if labels.full.size < needed else []
+        rows, needed = labels.full.size, rows_needed(self.delta, confidence)
+        return [Shortage(None, rows, needed, attainable(rows, confidence))] if rows < needed else []
 
 
 @dataclass(frozen=True)
@@ -189,8 +194,16 @@ class Accuracy:
         return allows
 
     def shortages(self, labels: Labels, confidence: float) -> list[Shortage]:
-        needed = bisect_left(range(MOST_NEEDED), True, key=lambda rows: self._suffice(rows, confidence))
-        return [Shortage(None, labels.full.size, needed)] if labels.full.size < needed else []
+        rows = labels.full.size
+        if self._suffice(rows, confidence):
+            return []
+        fewest = rows_needed(
+            self.delta, confidence
+        )  # a difference needs no fewer than a count, and not many times more
+        needed = fewest + bisect_left(
+            range(9 * fewest), True, key=lambda more: self._suffice(fewest + more, confidence)
+        )
+        return [Shortage(None, rows, needed, Difference(0, 0, rows).upper_bound(confidence))]
 
     def _suffice(self, rows: int, confidence: float) -> bool:
         return Difference(0, 0, rows).rejects(self.delta, 1 - confidence)

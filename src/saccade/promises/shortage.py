@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from saccade.promises.certificate import percent
-from saccade.promises.evidence import attainable
 from saccade.promises.labels import Labels
 from saccade.promises.promise import Promise, Shortage
 
@@ -18,7 +17,7 @@ def advice(
     worst = max(shortages, key=lambda shortage: shortage.needed / max(shortage.rows, 1))
     # By the share of the rows that there are, so many would bring as many as are needed.
     enough = -(-worst.needed * n_given // max(worst.rows, 1))
-    most, least = (f"Pass {enough:,} rows or more in all (X has {n_given:,})", attainable(worst.rows, confidence))
+    most, least = f"Pass {enough:,} rows or more in all (X has {n_given:,})", worst.attainable
     whole = "when_too_few='read' gives a plan that reads every feature."
     if worst.code is None:
         return (

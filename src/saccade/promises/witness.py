@@ -12,6 +12,9 @@ from saccade.promises.promise import Promise
 
 __all__ = ["certificate_of", "level_borne_out"]
 
+# A fall of accuracy may be bounded below zero; what is stated is above.
+LEAST_LEVEL = 1e-6
+
 
 def certificate_of(
     promise: Promise,
@@ -49,7 +52,7 @@ def level_borne_out(promise: Promise, confidence: float, here: Codes, labels: La
     The largest of several bounds: that of the class whose risk is largest exceeds this risk at the confidence, and the
     maximum is no less.
     """
-    return max(evidence.upper_bound(confidence) for evidence, _ in promise.evidence(here, labels))
+    return max(LEAST_LEVEL, *(evidence.upper_bound(confidence) for evidence, _ in promise.evidence(here, labels)))
 
 
 def _by_class(here: Codes, labels: Labels, classes: NDArray[Any], confidence: float) -> tuple[ClassRecord, ...]:
