@@ -1,1 +1,1 @@
-"""What is vouched for: risks, Learn-then-Test, certificates."""
+"""What is vouched for: promises, exact tests, Learn-then-Test, certificates."""
