@@ -7,12 +7,14 @@ once for every worker: slower, and not wrong.
 
 import os
 import tempfile
+import warnings
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 
+warnings.simplefilter("ignore")  # what is learned here is of no use
 Y = np.arange(200) % 2
 X = np.random.default_rng(0).normal(size=(200, 24)) + Y[:, None]
 
