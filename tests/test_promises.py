@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 from effort import repetitions
+from promised import assert_kept, shares
 from scipy.stats import binom
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.pipeline import make_pipeline
@@ -22,20 +23,6 @@ def imbalanced(rows, share, seed, *, noise=0.0, features=30):
     score = X @ np.linspace(1.0, 0.1, features)
     score = score + noise * score.std() * rng.normal(size=rows)
     return X, (score > np.quantile(score, 1 - share)).astype(int)
-
-
-def shares(here, full, classes):
-    """Return for each class the share that was lost, and the share that is false."""
-    return np.array(
-        [(np.mean(here[full == c] != c), np.mean(full[here == c] != c) if (here == c).any() else 0) for c in classes]
-    )
-
-
-def assert_kept(here, full, classes, delta):
-    for label in classes:
-        for those, others in ((full, here), (here, full)):
-            count = np.sum(those == label)
-            assert np.sum(others[those == label] != label) <= binom.ppf(0.9999, count, delta)
 
 
 @pytest.fixture(scope="module")
