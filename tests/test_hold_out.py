@@ -194,6 +194,11 @@ def test_a_share_that_holds_out_everything_is_refused(folder, capsys):
     assert "no row is left to learn from" in fails(capsys, *FIT, "--hold-out", 0.999, "-o", "m")
 
 
+def test_a_share_that_holds_out_nothing_is_refused(folder, capsys):
+    assert "--hold-out 1e-09 keeps none of the rows" in fails(capsys, *FIT, "--hold-out", 1e-9, "-o", "m")
+    assert not Path("m").exists()
+
+
 @pytest.mark.filterwarnings("default")
 def test_a_column_that_counts_rows_or_has_no_name_is_a_warning(folder, capsys):
     FRAME[:50].to_csv("train.csv")

@@ -115,6 +115,8 @@ def fit(
         )
     model, measured = learned.model, learned.measured
     assert measured is not None  # it was asked for
+    if hold_out is not None and measured.rows == 0:
+        raise click.ClickException(f"--hold-out {hold_out:g} keeps none of the rows of {data}. Give a larger share.")
     save_with(model, place_of_model, learned.origin.state)
     if measured.rows and measured.predicted.max() == measured.rows:
         label, first = model.classes_[measured.predicted.argmax()], "" if scale else "standardised columns (--scale), "
