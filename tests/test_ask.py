@@ -93,7 +93,7 @@ def test_a_person_is_asked_until_the_label_is_clear(ask, model, longest):
     [
         ({"promise": "accuracy", "delta": 0.05}, "at most 5 % fewer get the right label"),
         ({"promise": "rows", "delta": 0.05}, "at most 5 % get another label"),
-        ({"delta": {0: 0.05, 1: 0.2}}, "0 5 %, 1 20 %"),
+        ({"delta": {0: 0.05, 1: 0.2}}, "class 0 5 %, class 1 20 %"),
     ],
 )
 def test_what_is_certified_is_said_in_the_words_of_the_promise(ask, rows, tmp_path, terms, said):

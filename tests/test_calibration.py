@@ -182,9 +182,9 @@ def test_a_certificate_reads_as_a_sentence():
         "the 500 of the rarest class, fraud, 1 were lost, and 2 of 501 labelled so were false. 7.0 of 20 features were "
         "read per row."
     )
-    assert "fraud 5 %" in str(replace(seen(), delta={"ok": 0.001, "fraud": 0.05}))
+    assert "class fraud 5 %" in str(replace(seen(), delta={"ok": 0.001, "fraud": 0.05}))
     assert "at most 2 % fewer get the right label" in str(replace(seen(), promise="accuracy", worse=2, better=1))
-    assert "ok lost most, 0.0211 %" in str(seen(lost=0))
+    assert "Class ok lost most, 0.0211 %" in str(seen(lost=0))
     assert "so no label differs" in str(seen(0, 0, 20))
 
 
@@ -259,17 +259,22 @@ def test_too_few_rows_of_a_class_are_named_with_what_would_help():
     for part in (
         "Too few rows of class 'fraud': the model labels 10 of the 3,000 calibration rows so",
         "at least 299 are needed",
-        "Pass 897,000 rows or more in all (X has 30,000)",
+        "Pass about 897,000 rows or more in all (X has 30,000)",
         "could have borne out 0.26 at best",
         "promise='rows' needs fewer rows and is weaker: every row of 'fraud' may then get another label",
+        "in all (X has 30,000). The rows",  # all of them would not suffice, so calibration_size is not named
     ):
         assert part in said
     assert attainable(10, 0.95) == pytest.approx(0.26, abs=0.005)
     none = message(promise_of("classes", 0.01, CLASSES), Labels(codes(3000, 0), 2))
-    assert "nothing can be promised of it, which delta={'fraud': 1, …} says" in none
-    assert "1 other class has too few rows" in message(
-        promise_of("classes", 0.001, CLASSES), Labels(codes(900, 100), 2)
-    )
+    assert "nothing can be promised of it, which a level of 1 for it says" in none
+    assert "it cannot be told how many" in none
+    many = message(promise_of("classes", 0.001, CLASSES), Labels(codes(900, 100), 2))
+    assert "1 other class has too few rows" in many
+    assert "promise='rows'" not in many  # which needs 2,995 rows, too
+    common = message(promise_of("classes", 0.01, CLASSES), Labels(codes(250, 150), 2))
+    assert "2.67 % of the rows of 'fraud' may then get another label" in common
+    assert "or raise calibration_size" in common
 
 
 @pytest.mark.parametrize(("promise", "level"), [(ByRows(0.01), 0.03), (Accuracy(0.01), 0.044)])

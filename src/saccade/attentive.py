@@ -144,9 +144,11 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
         What is promised. ``"classes"``: for every class c, of the rows that the full model labels c at most delta get
         another label, and of the rows labelled c here at most delta have another from the full model. ``"rows"``: of
         all rows together at most delta get another label, which may be all rows of a rare class. ``"accuracy"``: the
-        share of right labels falls by at most delta; it saves most where the full model itself is unsure.
+        share of right labels falls by at most delta, and a rare class may be lost, too; it saves most where the full
+        model itself is unsure.
     threshold : float, optional
-        For two classes, where the label changes: a probability where the model has ``predict_proba``, else a margin.
+        For two classes, from where on the second is given: its probability where the model has ``predict_proba``, else
+        its margin.
         FixedThresholdClassifier and TunedThresholdClassifierCV bring their own. All margins are measured from it.
     boundary : {"conditional", "curved", "constant", "full"} or a boundary
     order : {"greedy", "sorted", "natural", "permuted", "sampled", "sampled-printed"}

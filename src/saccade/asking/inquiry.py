@@ -78,7 +78,7 @@ class Questions:
 
     def position(self, feature: Any) -> int:
         """Return the index of a feature that is given by its name or by its index."""
-        return position_of(feature, self.plan.n_features, self._places, "tell")
+        return position_of(feature, self.plan.n_features, self._places, "this inquiry")
 
     @cached_property
     def plan_without(self) -> Callable[[tuple[int, ...]], Plan]:

@@ -56,7 +56,7 @@ SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     show_default=True,
     help="What is to be few: features per row, or the columns that any row reads, by their bytes in a Parquet file.",
 )
-@click.option("--target", help="A column that is not to be read.")
+@click.option("--target", help="The column with the labels, which are read for --promise accuracy alone.")
 @click.option(
     "--random-state", type=click.IntRange(0, 2**32 - 1), help="Of the split into planning and calibration rows."
 )
@@ -128,15 +128,25 @@ def attend(
         print_record({"model": str(out), **asdict(certificate), "most_read": most, "bad rows": bad.count}, as_json)
     else:
         print(certificate, f"No row needs more than {most:,} of them.")
+        if fewest == "columns" and most == certificate.n_features:
+            print("no smaller number of columns keeps the promise: a row may ask for all", file=sys.stderr)
         if bad.count:
             print(f"{bad.count:,} bad rows were passed over", file=sys.stderr)
 
 
 def _as_options(message: str) -> str:
     """Return a message about parameters in the words of the command line."""
+    refused, found, _ = message.partition(" Pass rows that were held out")
+    if found:
+        return (
+            f"{refused.replace('X has rows', 'The data has rows')} Give other rows, or the whole of the data that it "
+            "was fitted on with saccade fit --hold-out."
+        )
     for parameter, option in (
         ("when_too_few='read'", "--when-too-few read"),
         ("calibration_size", "--calibration-size"),
+        (" rows or more in all (X has", " rows or more that were not learned from (there are"),
+        ("Pass many more rows (X has", "Pass many more rows that were not learned from (there are"),
         ("promise='rows'", "--promise rows"),
         ("delta may be a dict with a level for each class", "--delta may be JSON with a level for each class"),
     ):

@@ -84,7 +84,7 @@ class Certificate:
     def promised(self) -> str:
         """What is promised of new rows, as a part of a sentence."""
         if isinstance(self.delta, Mapping):
-            each = ", ".join(f"{label} {percent(level)}" for label, level in self.delta.items())
+            each = ", ".join(f"class {label} {percent(level)}" for label, level in self.delta.items())
             return (
                 f"at most these shares of a class get another label than the full model gives them, and at most these "
                 f"shares of the rows labelled so here have another from it: {each}"
@@ -109,8 +109,8 @@ class Certificate:
         seen += f"; of the {rarest.full:,} of the rarest class, {rarest.label}, {rarest.lost:,} were lost"
         seen += f", and {rarest.false:,} of {rarest.here:,} labelled so were false"
         most = max(self.by_class, key=lambda record: record.lost_share)
-        if most is not rarest:
-            seen += f". {most.label} lost most, {percent(most.lost_share)}"
+        if most is not rarest and most.lost:
+            seen += f". Class {most.label} lost most, {percent(most.lost_share)}"
         return seen + "."
 
 

@@ -78,8 +78,14 @@ def _levels(name: str, delta: Mapping[Any, float], classes: NDArray[Any]) -> Rea
     known = classes.tolist()
     given = {(key.item() if hasattr(key, "item") else key): value for key, value in delta.items()}
     if set(given) != set(known):
-        apart = sorted(set(given) ^ set(known), key=str)
-        raise ValueError(f"delta must have a level for each of the classes {known}, and no other; see {apart}.")
+        lacking, unknown = (
+            [repr(label) for label in labels if label not in others]
+            for labels, others in ((known, given), (given, known))
+        )
+        said = [f"it lacks {', '.join(lacking)}"] * bool(lacking) + [f"it has {', '.join(unknown)}"] * bool(unknown)
+        raise ValueError(
+            f"delta must have a level for each of the classes {known}, and for no other label: {' and '.join(said)}."
+        )
     if not all(isinstance(level, Real) and 0 < level <= 1 for level in given.values()):
         raise ValueError(
             f"delta={given!r}: every level must be above 0, and at most 1, which promises nothing of its class."
