@@ -6,6 +6,7 @@ from saccade.exceptions import ModelFileError
 from saccade.files.parameters import decode, encode
 from saccade.promises.certificate import Certificate, ClassRecord, StageRecord
 from saccade.promises.contradictions import contradiction
+from saccade.promises.evidence import attainable
 from saccade.reading.plan import Plan
 
 __all__ = ["certificate_from", "certificate_parts"]
@@ -18,7 +19,7 @@ NUMBERS: dict[str, type[int] | type[float]] = {
     "n_features": int,
 }
 MORE = {"promise", "by_class", "by_stage", "worse", "better"}
-CLASS_RECORD = (int, int, int, int, float)
+CLASS_RECORD = (int, int, int, int)
 # Counts beyond this are no counts of rows.
 LARGEST = 2**53
 
@@ -29,7 +30,7 @@ def certificate_parts(certificate: Certificate) -> dict[str, Any]:
         **{name: getattr(certificate, name) for name in NUMBERS},
         "promise": certificate.promise,
         "delta": encode("delta", certificate.delta),
-        "by_class": [[r.full, r.here, r.lost, r.false, r.attainable] for r in certificate.by_class],
+        "by_class": [[r.full, r.here, r.lost, r.false] for r in certificate.by_class],
         "by_stage": [[stage.read, stage.rows, stage.disagreements] for stage in certificate.by_stage],
         "worse": certificate.worse,
         "better": certificate.better,
@@ -43,17 +44,20 @@ def certificate_from(stated: dict[str, Any], labels: list[Any], plan: Plan) -> C
         stated.pop("upper_bound", None)
     if set(stated) != {"delta", *MORE, *NUMBERS} or stated["promise"] not in ("classes", "rows", "accuracy"):
         raise ModelFileError(f"its certificate is {str(stated)[:80]}")
+    numbers = {name: _number(stated[name], kind) for name, kind in NUMBERS.items()}
+    if not 0 < numbers["confidence"] < 1:
+        raise ModelFileError(f"its certificate has the confidence {numbers['confidence']}")
     certificate = Certificate(
         promise=stated["promise"],
         delta=_level(stated, labels),
         by_class=tuple(
-            ClassRecord(label, *_row(row, CLASS_RECORD))
+            _class_record(label, row, numbers["confidence"])
             for label, row in _matched(labels if stated["by_class"] else [], stated["by_class"])
         ),
         by_stage=tuple(StageRecord(*_row(row, (int, int, int))) for row in _list(stated["by_stage"])),
         worse=_count_or_none(stated["worse"]),
         better=_count_or_none(stated["better"]),
-        **{name: _number(stated[name], kind) for name, kind in NUMBERS.items()},
+        **numbers,
     )
     if certificate.n_features != plan.n_features:
         raise ModelFileError(
@@ -63,6 +67,12 @@ def certificate_from(stated: dict[str, Any], labels: list[Any], plan: Plan) -> C
     if wrong is not None:
         raise ModelFileError(f"its certificate contradicts itself: {wrong}")
     return certificate
+
+
+def _class_record(label: Any, row: Any, confidence: float) -> ClassRecord:
+    """Return the counts of a class, and the level that follows from them."""
+    full, here, lost, false = _row(row, CLASS_RECORD)
+    return ClassRecord(label, full, here, lost, false, attainable(max(full, 0), confidence))
 
 
 def _level(stated: dict[str, Any], labels: list[Any]) -> float | dict[Any, float]:
