@@ -267,3 +267,12 @@ def test_a_model_that_gives_every_row_one_label_is_a_warning(folder, capsys):
     assert "--scale" in done.err
     said = json.loads(done.out)
     assert said["accuracy"] == said["majority class"] == 0.99
+
+
+def test_too_few_rows_are_answered_in_the_words_of_the_command_line(folder, capsys):
+    run([str(argument) for argument in (*FIT, "--hold-out", 0.3, "-o", "m")])
+    said = fails(capsys, "attend", "m", "train.csv", "--target", "kind", "-o", "a", "--delta", 0.001)
+    assert "--when-too-few read" in said
+    for parameter in ("when_too_few", "calibration_size", "promise='rows'", "X has"):
+        assert parameter not in said
+    assert not Path("a").exists()
