@@ -1,0 +1,362 @@
+"""LightGBM: LGBMClassifier, Booster, and the text file that ``save_model`` writes.
+
+Everything is taken from that text, which a live model writes too. Seen to be read right: LightGBM 3.3.5, 4.0.0 and
+4.7.0, whose files say v3 and v4. The rules that nodes follow are those of LightGBM's ``tree.h``.
+"""
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from math import exp
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.models.trees.assembling import Tree, assemble
+from saccade.models.trees.boosting import Rounds, class_names, classes_of, library_name, margins_from, smallest
+from saccade.models.trees.ensemble import Ensemble, Sum
+from saccade.models.trees.imported import Categories, Imported
+
+__all__ = ["ACCEPTED", "from_file", "take_apart"]
+
+Reals = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+ACCEPTED = "LightGBM's LGBMClassifier, and its Booster with the objective binary, multiclass or multiclassova"
+
+FORMATS = ("v3", "v4")
+IS_CATEGORICAL, DEFAULT_LEFT = 1, 2
+MISSING_NONE, MISSING_ZERO, MISSING_NAN = range(3)
+# Dense rows have zeros in place of values up to this (kZeroThreshold, a float).
+ZERO = float(np.float32(1e-35))
+
+
+def take_apart(model: Any) -> Imported | None:
+    """Return a fitted model's trees; None for a model of another library."""
+    names = class_names(model, "lightgbm")
+    if not names & {"Booster", "LGBMModel"}:
+        return None
+    if "Booster" not in names and "LGBMClassifier" not in names:
+        raise TypeError(f"{type(model).__name__} is none of the classifiers that can be read. Accepted are {ACCEPTED}.")
+    is_booster = "Booster" in names
+    booster = model if is_booster else model.booster_
+    # Like predict, this takes the iterations up to best_iteration where early stopping found one.
+    imported = _read(booster.model_to_string(), "The LightGBM model")
+
+    def labels_of_booster(X: Any) -> NDArray[Any]:
+        predicted = np.asarray(model.predict(X))
+        return (predicted > 0.5).astype(int) if predicted.ndim == 1 else predicted.argmax(axis=1)
+
+    return replace(
+        imported,
+        classes=imported.classes if is_booster else classes_of(model, imported.classes.size),
+        library=library_name("LightGBM", "lightgbm"),
+        margins=lambda X: margins_from(model.predict(X, raw_score=True)),
+        labels=labels_of_booster if is_booster else lambda X: np.asarray(model.predict(X)),
+    )
+
+
+def from_file(content: bytes, name: str) -> Imported | None:
+    """Return the trees of a model file; None for a file of another kind."""
+    if not content.startswith((b"tree\nversion=", b"tree\r\nversion=")):
+        return None
+    try:
+        return _read(content.decode(), name)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{name} is no LightGBM model: it is not UTF-8 text ({error}).") from None
+
+
+@dataclass(frozen=True)
+class Header:
+    """What stands before the trees."""
+
+    version: str
+    n_scores: int
+    objective: str
+    sigmoid: float
+    averages: bool  # boosting_type="rf"
+    names: tuple[str, ...]
+    categorical: tuple[int, ...]
+
+    @property
+    def n_columns(self) -> int:
+        return len(self.names)
+
+    def column(self, number: int) -> str:
+        return f"column {number} ({self.names[number]})"
+
+
+def _read(text: str, name: str) -> Imported:
+    before, found, rest = text.replace("\r\n", "\n").partition("\nend of trees")
+    if not found:
+        raise ValueError(f"{name} is damaged: 'end of trees' is not there. Was it cut off?")
+    start, *trees = before.split("\nTree=")
+    header = _header(start, rest, name)
+    if not trees or len(trees) % header.n_scores:
+        raise ValueError(f"{name} has {len(trees)} trees for {header.n_scores} scores: nothing can be read of it.")
+    parsed = [_tree(_fields(lines), header, f"{name}, tree {number}") for number, lines in enumerate(trees)]
+    return Imported(
+        ensemble=_ensemble(header, [tree for tree, _ in parsed], _zero_is_missing(header, parsed, name)),
+        classes=np.arange(max(header.n_scores, 2)),
+        columns=None if _are_default(header.names) else header.names,
+        library=f"LightGBM's model format {header.version}",
+        margins=None,
+        labels=None,
+        categories=_categories(header, rest, name),
+    )
+
+
+def _fields(lines: str) -> dict[str, str]:
+    return {key: value for key, _, value in (line.partition("=") for line in lines.split("\n"))}
+
+
+def _are_default(names: Iterable[str]) -> bool:
+    return all(name == f"Column_{number}" for number, name in enumerate(names))
+
+
+# The header
+
+
+def _header(start: str, rest: str, name: str) -> Header:
+    fields = _fields(start)
+    version = fields.get("version", "")
+    if version not in FORMATS:
+        raise ValueError(f"{name} has the format {version!r}. Formats that can be read: {', '.join(FORMATS)}.")
+    objective, *options = fields.get("objective", "custom").split() or ["custom"]
+    _check_objective(objective, name)
+    given = dict(option.partition(":")[::2] for option in options)
+    (n_scores,) = _numbers(fields, "num_tree_per_iteration", 1, int, name)
+    (largest,) = _numbers(fields, "max_feature_idx", 1, int, name)
+    names = tuple(fields.get("feature_names", "").split(" "))
+    if len(names) != largest + 1:
+        raise ValueError(f"{name} is damaged: {len(names)} feature_names for the {largest + 1} of max_feature_idx.")
+    expected = 1 if objective == "binary" else int(_number(given.get("num_class", "nan"), f"{name}, num_class"))
+    if n_scores != expected or (objective != "binary" and n_scores < 2):
+        raise ValueError(f"{name} is damaged: {n_scores} trees in an iteration do not suit {fields['objective']!r}.")
+    sigmoid = _number(given.get("sigmoid", "1"), f"{name}, sigmoid")
+    if sigmoid <= 0:
+        raise ValueError(f"{name} is damaged: sigmoid is {sigmoid}, and must be positive.")
+    return Header(
+        version=version,
+        n_scores=n_scores,
+        objective=objective,
+        sigmoid=sigmoid,
+        averages="average_output" in fields,
+        names=names,
+        categorical=_categorical_columns(fields, rest, names),
+    )
+
+
+def _check_objective(objective: str, name: str) -> None:
+    if objective in ("binary", "multiclass", "multiclassova"):
+        return
+    if objective == "custom":
+        reason = "has an objective of its own, and how its raw scores become labels is not known"
+    else:
+        reason = f"has the objective {objective}, which is not one of a classifier"
+    raise TypeError(f"{name} {reason}. Accepted are {ACCEPTED}.")
+
+
+def _categorical_columns(fields: dict[str, str], rest: str, names: tuple[str, ...]) -> tuple[int, ...]:
+    """Return the columns that were given as categorical, whether a tree uses them or not."""
+    infos = fields.get("feature_infos", "").split(" ")
+    columns = {number for number, info in enumerate(infos) if ":" in info and not info.startswith("[")}
+    # A column with a single value has no entry there.
+    _, _, parameter = rest.partition("\n[categorical_feature: ")
+    given = parameter.partition("]\n")[0].removeprefix("name:").split(",")
+    columns.update(int(item) for item in given if item.isdecimal() and len(item) < 10)
+    columns.update(names.index(item) for item in given if item in names)
+    return tuple(sorted(column for column in columns if column < len(names)))
+
+
+def _categories(header: Header, rest: str, name: str) -> dict[int, Categories]:
+    """Return what the codes of data frames' categorical columns stand for."""
+    _, found, line = rest.rpartition("\npandas_categorical:")
+    try:
+        listed = json.loads(line.partition("\n")[0]) if found else None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{name} is damaged: its pandas_categorical is no JSON ({error}).") from None
+    if not listed:
+        return {}
+    if not isinstance(listed, list) or not all(_is_flat(values) for values in listed):
+        raise ValueError(f"{name} is damaged: its pandas_categorical is no list of lists of categories.")
+    if len(listed) != len(header.categorical):
+        raise ValueError(
+            f"{name} was fitted on a data frame with {len(listed)} columns of categories, of which it takes "
+            f"{len(header.categorical)} as categorical: which ones it does not say. Fit it with the codes of ordered "
+            "categories as numbers, and with categories in every column of categorical_feature."
+        )
+    return {
+        column: Categories(_as_array(values), numbers_too=False)
+        for column, values in zip(header.categorical, listed, strict=True)
+    }
+
+
+def _is_flat(values: object) -> bool:
+    return isinstance(values, list) and all(isinstance(value, str | int | float) for value in values)
+
+
+def _as_array(values: list[Any]) -> NDArray[Any]:
+    same = len({type(value) for value in values}) == 1
+    return np.array(values, dtype=None if same else object)
+
+
+# The trees
+
+
+def _number(text: str, where: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not np.isfinite(value):
+        raise ValueError(f"{where} is damaged: {text!r} is no number.")
+    return value
+
+
+def _numbers(
+    fields: dict[str, str], key: str, size: int | None, kind: Callable[[str], float], where: str
+) -> NDArray[Any]:
+    try:
+        values = np.array([kind(text) for text in fields[key].split()], dtype=np.float64 if kind is float else np.int64)
+    except (KeyError, ValueError, OverflowError) as error:
+        raise ValueError(f"{where} is damaged at {key} ({error}).") from None
+    if size is not None and values.size != size:
+        raise ValueError(f"{where} is damaged: {key} has {values.size} numbers, not {size}.")
+    return values
+
+
+def _tree(fields: dict[str, str], header: Header, where: str) -> tuple[Tree, Integers]:
+    """Return a tree, whose leaves follow its splits, and the missing type of each split: -1 for categories."""
+    if fields.get("is_linear", "0").strip() != "0":
+        raise TypeError(f"{where} has linear models in its leaves (linear_tree), which cannot be read early.")
+    (n_leaves,) = _numbers(fields, "num_leaves", 1, int, where)
+    value = _numbers(fields, "leaf_value", int(n_leaves), float, where)
+    if n_leaves < 1 or not np.isfinite(value).all():
+        raise ValueError(f"{where} is damaged: leaves must be there, and their values be finite.")
+    n_splits = int(n_leaves) - 1
+    if n_splits == 0:
+        nothing = np.zeros(0, np.int64)
+        return _with_leaves(nothing, np.zeros(0), nothing, nothing, np.zeros(0, bool), value, {}), nothing
+
+    def integers(key: str) -> Integers:
+        return _numbers(fields, key, n_splits, int, where)
+
+    column, decision = integers("split_feature"), integers("decision_type")
+    threshold = _numbers(fields, "threshold", n_splits, float, where)
+    if column.min() < 0 or column.max() >= header.n_columns:
+        raise ValueError(f"{where} is damaged: it splits column {column.max()} of {header.n_columns}.")
+    categorical = (decision & IS_CATEGORICAL) > 0
+    missing = (decision >> 2) & 3
+    if np.isnan(threshold).any() or (missing > MISSING_NAN).any():
+        raise ValueError(f"{where} is damaged: a threshold or a missing type cannot be understood.")
+    # NaN counts as 0.0 where there were none in training, and is in no set of categories.
+    missing_left = np.where(missing == MISSING_NONE, threshold >= 0.0, (decision & DEFAULT_LEFT) > 0) & ~categorical
+    sets = _sets(fields, threshold, np.flatnonzero(categorical), where)
+    left, right = integers("left_child"), integers("right_child")
+    tree = _with_leaves(column, _beside_zero(threshold), left, right, missing_left, value, sets)
+    return tree, np.where(categorical, -1, missing)
+
+
+def _with_leaves(
+    column: Integers,
+    threshold: Reals,
+    left: Integers,
+    right: Integers,
+    missing_left: NDArray[np.bool_],
+    value: Reals,
+    sets: dict[int, NDArray[np.integer]],
+) -> Tree:
+    """Return a tree with the leaves, which LightGBM numbers -1, -2, …, after the splits."""
+    n_splits, n_leaves = column.size, value.size
+
+    def numbered(child: Integers) -> Integers:
+        # What is out of range stays so: assemble refuses it.
+        return np.concatenate([np.where(child < 0, n_splits - 1 - child, child), np.full(n_leaves, -1)])
+
+    def padded(values: NDArray[Any]) -> NDArray[Any]:
+        return np.concatenate([values, np.zeros(n_leaves, values.dtype)])
+
+    return Tree(
+        column=padded(column),
+        threshold=padded(threshold),
+        left=numbered(left),
+        right=numbered(right),
+        missing_left=padded(missing_left),
+        value=np.concatenate([np.zeros(n_splits), value]),
+        sets=sets or None,
+    )
+
+
+def _beside_zero(threshold: Reals) -> Reals:
+    """Return thresholds that decide values close to zero as LightGBM does, which makes them zero in dense rows."""
+    if np.abs(threshold).min() > ZERO:
+        return threshold
+    moved = np.where((threshold >= 0) & (threshold <= ZERO), ZERO, threshold)
+    return np.where((threshold < 0) & (threshold >= -ZERO), np.nextafter(-ZERO, -np.inf), moved)
+
+
+def _sets(
+    fields: dict[str, str], threshold: Reals, nodes: NDArray[np.intp], where: str
+) -> dict[int, NDArray[np.integer]]:
+    """Return the categories that go left, by node; the threshold of such a node is the number of its set."""
+    if not nodes.size:
+        return {}
+    (n_sets,) = _numbers(fields, "num_cat", 1, int, where)
+    bounds = _numbers(fields, "cat_boundaries", None, int, where)
+    words = _numbers(fields, "cat_threshold", None, int, where)
+    which = threshold[nodes]
+    fits = bounds.size == n_sets + 1 and bounds[0] == 0 and bounds[-1] == words.size and (np.diff(bounds) >= 0).all()
+    if (
+        not fits
+        or which.min() < 0
+        or which.max() >= n_sets
+        or words.min(initial=0) < 0
+        or words.max(initial=0) >= 2**32
+    ):
+        raise ValueError(f"{where} is damaged: its sets of categories do not fit together.")
+    bits = np.unpackbits(words.astype("<u4").view(np.uint8), bitorder="little")
+    starts = 32 * bounds
+    return {
+        node: np.flatnonzero(bits[starts[number] : starts[number + 1]])
+        for node, number in zip(nodes.tolist(), which.astype(int).tolist(), strict=True)
+    }
+
+
+def _zero_is_missing(header: Header, parsed: list[tuple[Tree, Integers]], name: str) -> NDArray[np.bool_] | None:
+    column = np.concatenate([tree.column[: missing.size] for tree, missing in parsed])
+    missing = np.concatenate([missing for _, missing in parsed])
+    is_zero, is_other = np.zeros((2, header.n_columns), bool)
+    is_zero[column[missing == MISSING_ZERO]] = True
+    is_other[column[(missing != MISSING_ZERO)]] = True
+    if (is_zero & is_other).any():
+        which = header.column(int(np.flatnonzero(is_zero & is_other)[0]))
+        raise ValueError(
+            f"{name} takes zeros of {which} for missing values in some trees and not in others, as after training that "
+            "went on with another zero_as_missing. Such a model cannot be read."
+        )
+    return is_zero if is_zero.any() else None
+
+
+def _ensemble(header: Header, trees: list[Tree], zero_is_missing: NDArray[np.bool_] | None) -> Ensemble:
+    n_scores, n_rounds = header.n_scores, len(trees) // header.n_scores
+    score = np.tile(np.arange(n_scores, dtype=np.int32), n_rounds)
+    rounds = Rounds(trees, score, n_scores).merged()
+    divisor = n_rounds if header.averages else 1
+
+    def is_second(margin: float) -> bool:
+        if n_scores == 1:
+            return 1.0 / (1.0 + exp(-header.sigmoid * (margin / divisor))) > 0.5
+        return exp(-margin / divisor) < 1.0  # softmax of two
+
+    return Ensemble(
+        nodes=assemble(rounds.trees),
+        score=rounds.score,
+        n_scores=rounds.n_scores,
+        n_columns=header.n_columns,
+        # Random forests have the sum as raw score, and divide it for the probability.
+        sum=Sum(start=np.zeros(n_scores), positive_from=smallest(is_second, np.float64)),
+        zero_is_missing=zero_is_missing,
+        slope=header.sigmoid / divisor if n_scores == 1 else 1.0 / divisor,
+    )
