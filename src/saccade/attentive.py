@@ -27,10 +27,12 @@ from saccade.models.additive import Additive
 from saccade.models.agreement import named_by, own_labels
 from saccade.models.apart import take_apart
 from saccade.models.thresholds import at_threshold
+from saccade.models.trees.apart import as_classifier
 from saccade.planning.boundaries import Boundary, as_boundary
 from saccade.planning.choosing import Sample
 from saccade.planning.families import Priced
 from saccade.planning.orders import CODES
+from saccade.planning.part_prices import part_prices
 from saccade.planning.prepare import Terms, prepare, split_rows
 from saccade.planning.prices import Feature, price_list
 from saccade.promises.labels import Labels
@@ -256,15 +258,18 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
         held_out = round(self.calibration_size * mixed.size)
         calibration, planning = mixed[:held_out], mixed[held_out:]
         estimator = self.estimator
-        if not isinstance(estimator, FrozenEstimator):
+        if isinstance(estimator, FrozenEstimator):
+            estimator = FrozenEstimator(as_classifier(estimator.estimator))
+        else:
             fitting, planning = np.split(planning, [round(FITTING_SHARE * planning.size)])
             estimator = self._fitted(X, y, np.sort(fitting), fit_params)
         model = at_threshold(estimator, self.threshold)
         additive = named_by(take_apart(model), X)
         prices = price_list(self.costs, self.groups, additive.n_columns, additive.columns)
-        # A look costs time, which is not to be weighed against what users say that columns cost.
-        priced = Priced(additive, prices.to_plan_by(), looking=self.costs is None and self.groups is None)
         planning, calibration = split_rows(planning, calibration, additive.coef.shape[1])
+        stated = self.costs is not None or self.groups is not None
+        # A look costs time, which is not to be weighed against what users say that columns cost.
+        priced = Priced(additive, part_prices(additive, X, planning, prices, stated=stated), looking=not stated)
         if isinstance(estimator, FrozenEstimator):
             refuse_training_rows(estimator, X, np.concatenate([planning, calibration]))
         true = y if self.promise == "accuracy" else None
@@ -386,6 +391,7 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
 
 def _sample(model: Any, additive: Additive, X: Any, y: Any, rows: NDArray[np.intp]) -> Sample:
     """Return the part values of some rows, and the model's own labels of them."""
-    values = additive.values(X, rows)
+    values, full = additive.values(X, rows), additive.full(X, rows)
     true = None if y is None else codes_among(take_rows(y, rows), additive.classes)
-    return Sample(values, Labels(own_labels(model, X, rows, additive, values), additive.classes.size, true))
+    labels = Labels(own_labels(model, X, rows, additive, values, full), additive.classes.size, true)
+    return Sample(values, labels, full)

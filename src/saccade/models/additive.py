@@ -28,6 +28,21 @@ class Additive(Protocol):
         """(scores,)."""
 
     @property
+    def unit(self) -> NDArray[np.uint32]:
+        """(parts,) the unit that each part is read and counted with, such as a tree of several outputs.
+
+        Empty where each part is a unit of its own.
+        """
+
+    @property
+    def parts_are_columns(self) -> bool:
+        """Whether each part needs one column, the one in its place."""
+
+    @property
+    def noun(self) -> str:
+        """What a unit is: features, trees."""
+
+    @property
     def classes(self) -> NDArray[Any]:
         """The labels, in the order of the scores."""
 
@@ -41,6 +56,15 @@ class Additive(Protocol):
 
     def values(self, X: Any, rows: NDArray[np.intp]) -> NDArray[np.floating]:
         """Return the parts of some rows, (rows, parts), all of them finite: to plan and to calibrate on."""
+
+    def full(self, X: Any, rows: NDArray[np.intp]) -> Reals | None:
+        """Return the full margins of some rows, (rows, scores), where they are more exact than a sum of ``values``."""
+
+    def check_own(self, X: Any, rows: NDArray[np.intp]) -> None:
+        """Raise where the margins of X are not the model's own, if these are to be the same to the bit.
+
+        ``rows`` are the numbers of these rows among those that a user passed.
+        """
 
     def source(self, X: Any) -> Source:
         """Return the parts of X, which was checked, as a source: to read."""

@@ -47,15 +47,27 @@ def named_by(additive: Additive, X: Any) -> Additive:
     return additive.named(names)
 
 
-def own_labels(model: Any, X: Any, rows: NDArray[np.intp], additive: Additive, values: NDArray[np.floating]) -> Codes:
+def own_labels(
+    model: Any,
+    X: Any,
+    rows: NDArray[np.intp],
+    additive: Additive,
+    values: NDArray[np.floating],
+    full: Reals | None = None,
+) -> Codes:
     """Return the labels that a model itself gives to some rows of X, as codes into its classes.
 
-    ``values`` are the parts of these rows. Raise where they speak for another label, and not because of a tie.
+    ``values`` are the parts of these rows, and ``full`` their margins where these are known more exactly than as a sum
+    of the parts. Raise where they speak for another label, and not because of a tie.
     """
-    labels = _labels(model, take_rows(X, rows), additive)
-    ours = np.concatenate(
-        [decided(_scores(additive, values[start : start + BLOCK])) for start in range(0, len(values), BLOCK)]
-    )
+    own = take_rows(X, rows)
+    labels = _labels(model, own, additive)
+    additive.check_own(own, rows)
+    if full is None:
+        blocks = (values[start : start + BLOCK] for start in range(0, len(values), BLOCK))
+        ours = np.concatenate([decided(_scores(additive, block)) for block in blocks])
+    else:
+        ours = decided(full)
     for k in np.flatnonzero(ours != labels).tolist():
         _check_tied(model, additive, int(rows[k]), values[k], int(ours[k]), int(labels[k]))
     return labels
@@ -76,6 +88,8 @@ def _labels(model: Any, X: Any, additive: Additive) -> Codes:
             if table is None:
                 raise
             given = np.asarray(model.predict(np.column_stack([table.column(j) for j in range(table.shape[1])])))
+    if given.shape == (X.shape[0], 1):  # CatBoost's, of several classes
+        given = given[:, 0]
     if given.shape != (X.shape[0],):
         raise TypeError(
             f"{_name(model)} gives {given.shape} labels to {X.shape[0]} rows: it was fitted on several targets "

@@ -1,8 +1,10 @@
 """Linear classifiers: a part is a column, and counts with its weight."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from functools import partial
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from saccade.models.thresholds import step_inside, threshold_of
 from saccade.reading.arrays import FLOATS_AND_BYTES
 from saccade.reading.inputs import check_numbers, not_finite
+from saccade.reading.plan import EACH
 from saccade.reading.sources import Source, column_source
 from saccade.reading.tables import take_rows
 
@@ -43,6 +46,10 @@ class LinearModel:
     classes: NDArray[Any]
     columns: tuple[str, ...] | None = None
 
+    unit: ClassVar[NDArray[np.uint32]] = EACH
+    noun: ClassVar[str] = "features"
+    parts_are_columns: ClassVar[bool] = True
+
     @property
     def n_columns(self) -> int:
         return int(self.coef.shape[1])
@@ -61,6 +68,12 @@ class LinearModel:
             )
         single = dense.dtype != np.float64 and _squares_fit(low, high)
         return np.ascontiguousarray(dense, dtype=np.float32 if single else np.float64)
+
+    def full(self, X: Any, rows: NDArray[np.intp]) -> None:
+        return None
+
+    def check_own(self, X: Any, rows: NDArray[np.intp]) -> None:
+        """Do nothing: models sum in an order of their own, and their labels are compared."""
 
     def source(self, X: Any) -> Source:
         return column_source(X)
@@ -124,12 +137,19 @@ def take_apart(model: Any) -> LinearModel | None:
     classes = np.array(model.classes_)
     _check_scores(model, coef, classes)
     if threshold is not None:
-        intercept = intercept - threshold.margin(model, classes)
+        intercept = intercept - threshold.margin(model, classes, partial(_margin_at, model))
     for scaler in reversed(scalers):
         factor, shift = _scaling(scaler)
         intercept, coef = intercept + coef @ shift, coef * factor
     columns = None if names is None else tuple(map(str, names))
     return LinearModel(np.ascontiguousarray(coef), np.array(intercept), classes, columns)
+
+
+def _margin_at(model: Any, probability: float) -> float:
+    """Return the margin at which the second class has this probability."""
+    if getattr(model, "loss", None) == "modified_huber":  # SGDClassifier: p = (clip(margin, -1, 1) + 1) / 2
+        return 2 * probability - 1
+    return math.log(probability / (1 - probability))  # p = 1 / (1 + exp(-margin))
 
 
 def _squares_fit(low: NDArray[Any], high: NDArray[Any]) -> bool:

@@ -5,7 +5,7 @@ threshold that a user passes becomes such a wrapper. Taking the model apart turn
 additive model then counts: a margin of 0 is the threshold.
 """
 
-import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
@@ -26,26 +26,27 @@ class Threshold(NamedTuple):
     on_probability: bool  # else on the margin
     positive: Any = None  # a label; None for the second class
 
-    def margin(self, model: Any, classes: NDArray[Any]) -> float:
-        """Return the margin of the second class above which a row gets this class, for the model that decides."""
+    def margin(self, model: Any, classes: NDArray[Any], at: Callable[[float], float]) -> float:
+        """Return the margin of the second class above which a row gets this class, for the model that decides.
+
+        ``at`` gives the margin at which the second class has a probability.
+        """
         if classes.size != 2:
             raise ValueError(
                 f"A threshold is for two classes, and {type(model).__name__} has {classes.size}. Pass the model "
                 "without a threshold."
             )
-        margin = self._as_probability(model) if self.on_probability else self.value
+        margin = at(self._checked(model)) if self.on_probability else self.value
         before = margin - NEXT_TO * max(1.0, abs(margin))
         return -before if self.positive is not None and self.positive == classes[0] else before
 
-    def _as_probability(self, model: Any) -> float:
+    def _checked(self, model: Any) -> float:
         if not 0 < self.value < 1:
             raise ValueError(
                 f"threshold={self.value:g}: {type(model).__name__} has predict_proba, so that the threshold is a "
                 "probability. Pass a number above 0 and below 1."
             )
-        if getattr(model, "loss", None) == "modified_huber":  # SGDClassifier: p = (clip(margin, -1, 1) + 1) / 2
-            return 2 * self.value - 1
-        return math.log(self.value / (1 - self.value))  # p = 1 / (1 + exp(-margin))
+        return self.value
 
 
 def at_threshold(model: Any, threshold: float | None) -> Any:

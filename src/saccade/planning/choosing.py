@@ -28,9 +28,13 @@ class Sample:
 
     values: NDArray[Any]  # (rows, parts)
     labels: Labels
+    full: NDArray[np.float64] | None = None  # (rows, scores) full margins, where they are not the sum of ``values``
 
     def read(self, plan: Plan) -> Outcome:
-        return read_plan(plan, ArraySource(self.values))
+        outcome = read_plan(plan, ArraySource(self.values))
+        if self.full is not None:
+            outcome.margin[~outcome.stopped] = self.full[~outcome.stopped]
+        return outcome
 
 
 def boldest(family: Family, calibration: Sample, promise: Promise, confidence: float) -> Plan | None:

@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from saccade.planning.paths import PathPrices
 from saccade.planning.prices import Prices
 from saccade.planning.regression import Regression
 from saccade.promises.labels import Labels
@@ -29,13 +30,25 @@ class Scores(Protocol):
     def intercept(self) -> Reals:
         """(scores,)."""
 
+    @property
+    def unit(self) -> NDArray[np.uint32]:
+        """(parts,) the unit that each part is read and counted with; empty where each is one of its own."""
+
+    @property
+    def parts_are_columns(self) -> bool:
+        """Whether each part needs one column, the one in its place."""
+
+    @property
+    def noun(self) -> str:
+        """What a unit is: features, trees."""
+
 
 @dataclass(frozen=True)
 class Priced:
     """An additive model's scores, and what each of its parts costs."""
 
     scores: Scores
-    prices: Prices
+    prices: Prices | PathPrices
     looking: bool  # whether a checkpoint costs anything, too
 
     @property
@@ -130,6 +143,8 @@ def plan_of(scores: Scores, order: NDArray[np.intp], predictors: list[Predictor]
         upper=upper,
         coef=scores.coef,
         intercept=scores.intercept,
+        unit=scores.unit,
+        of_trees=not scores.parts_are_columns,
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.planning.families import Family, Predictor, Priced, plan_of, whole_plan
+from saccade.planning.paths import PathPrices
 from saccade.planning.prices import Prices
 from saccade.planning.regression import Regression, centred
 from saccade.planning.trials import predict_scores
@@ -53,7 +54,7 @@ def column_family(
     return ranked, Family(np.concatenate([[np.inf], _thinned(complete)]), plan)
 
 
-def _by_importance(regression: Regression, prices: Prices) -> NDArray[np.intp]:
+def _by_importance(regression: Regression, prices: Prices | PathPrices) -> NDArray[np.intp]:
     """Return the positions of the regressed features, those that are dropped last first; groups are dropped whole."""
     complete = prices.complete(regression.order)
     cut = int(complete[complete <= max(CANDIDATES, complete[0])][-1]) if complete.size else 0

@@ -11,6 +11,7 @@ from saccade.planning.boundaries import Boundary, Conditional
 from saccade.planning.families import Families, Family, Goal, Predictor, Priced, lead, plain_sums, plan_of, whole_plan
 from saccade.planning.fewest_columns import column_family
 from saccade.planning.orders import reading_order
+from saccade.planning.paths import PathPrices
 from saccade.planning.prices import Prices
 from saccade.planning.regression import Regression, emphasis, regress
 from saccade.planning.stst import Moments, checkpoints, plan_prediction
@@ -55,7 +56,8 @@ def plan_families(priced: Priced, X: Values, boundary: Boundary, order: str, goa
 
     def plan(z: float) -> Plan:
         factors = np.full(2, z)
-        return plan_prediction(score, intercept, boundary, name, moments, factors, seed, features=features)
+        made = plan_prediction(score, intercept, boundary, name, moments, factors, seed, features=features)
+        return made._replace(of_trees=not priced.scores.parts_are_columns)
 
     return Families(regression, lambda promise: Family(settings, plan))
 
@@ -107,7 +109,8 @@ def _conditional_families(
     if not predictors:  # no feature explains anything
         return Families(regression, lambda promise: Family(np.array([np.inf]), lambda factor: whole))
     predicted = predict_scores(priced, predictors, features, X[known:], full[known:], boundary.focus)
-    trial = try_predictors(priced, predictors, features, predicted, goal.labels.part(slice(known, None)))
+    others = slice(known, None)
+    trial = try_predictors(priced, predictors, features, predicted, goal.labels.part(others), others)
 
     def family(promise: Promise) -> Family:
         choice = tune(trial, promise, goal.allowed(promise))
@@ -126,7 +129,7 @@ def _conditional_families(
     return Families(regression, family)
 
 
-def _looks(prices: Prices, features: NDArray[np.intp]) -> list[int]:
+def _looks(prices: Prices | PathPrices, features: NDArray[np.intp]) -> list[int]:
     """Return after how many features a plan may look: only where every purchase so far is complete."""
     ends = prices.complete(features)
     return sorted({int(ends[k]) for k in np.searchsorted(ends, SIZES) if k < ends.size})

@@ -88,7 +88,8 @@ def prepare(
         outcome.n_read,
         calibration.labels,
         classes,
-        plan.n_features,
+        plan.n_units,
+        priced.scores.noun,
     )
     population = Population(
         regression=families.regression,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Feature", "Prices", "places_of", "position_of", "price_list"]
+__all__ = ["Basket", "Feature", "Prices", "places_of", "position_of", "price_list"]
 
 Reals = NDArray[np.float64]
 Feature = str | int  # the name where names are known, else the index
@@ -32,13 +32,21 @@ class Prices:
         """Return the prices that a plan is to save: where everything is free, each purchase counts the same."""
         return self if self.price.any() else replace(self, price=np.ones_like(self.price))
 
-    def spent(self, order: NDArray[np.integer[Any]]) -> Reals:
-        """Return what has been paid after each feature of an order."""
+    def basket(self) -> "Basket":
+        """Return a basket in which a purchase costs the same, whatever was bought before."""
+        return Basket(self.price)
+
+    def spent(self, order: NDArray[np.integer[Any]], sizes: NDArray[np.int64], rows: slice) -> Reals:
+        """Return what has been paid after so many features of an order, (1, sizes): the same for all rows."""
         bought = self.purchase[order]
         new = np.zeros(bought.size, dtype=bool)
         new[np.unique(bought, return_index=True)[1]] = True
-        paid: Reals = np.cumsum(np.where(new, self.price[bought], 0.0))
-        return paid
+        paid: Reals = np.cumsum(np.where(new, self.price[bought], 0.0))[sizes - 1]
+        return paid[None]
+
+    def everything(self, rows: slice) -> Reals:
+        """Return what all features cost, (1,): the same for all rows."""
+        return self.price.sum(keepdims=True)
 
     def complete(self, order: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
         """Return after how many features of an order nothing that was bought is still to be read."""
@@ -49,6 +57,16 @@ class Prices:
     def total(self, features: Sequence[int]) -> float:
         """Return what these features cost, bought together."""
         return float(self.price[np.unique(self.purchase[list(features)])].sum()) if len(features) else 0.0
+
+
+@dataclass
+class Basket:
+    """What each purchase would cost next."""
+
+    price: Reals  # (purchases,)
+
+    def add(self, purchase: int) -> None:
+        """Buy something."""
 
 
 def price_list(costs: Any, groups: Any, n_features: int, names: Sequence[str] | None) -> Prices:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from saccade.planning.paths import PathPrices
 from saccade.planning.prices import Prices
 from saccade.planning.threads import one_blas_thread
 
@@ -129,7 +130,7 @@ def regress(
     size: int,
     *,
     ridge: float,
-    prices: Prices,
+    prices: Prices | PathPrices,
     order: NDArray[np.intp] | None = None,
 ) -> Regression:
     """Regress the scores X @ coef.T on ever more features: the given ones in turn, or the best for their cost.
@@ -154,6 +155,7 @@ def regress(
     unexplained = (X.T @ deviation).astype(np.float64) + penalty[:, None] * coef.T
     score_covariance = (margin - rounding).T.astype(np.float64) @ deviation + (penalty * coef) @ coef.T
     groups = {int(group): _within(X, weight32, prices.members(int(group)), penalty) for group in prices.groups}
+    basket = prices.basket()
     bought: list[int] = []  # features of a purchase that was picked, still to be read
     loadings = np.zeros((n, size))
     gains = np.zeros((size, scores))
@@ -166,11 +168,12 @@ def regress(
             np.divide(_explained(unexplained), residual_variance, out=explained, where=~useless)
             bought = [feature for feature in bought if not useless[feature]]
             if not bought:
-                worth = _worth(explained, unexplained, loadings[:, :k], useless, prices, groups)
+                worth = _worth(explained, unexplained, loadings[:, :k], useless, prices.purchase, basket.price, groups)
                 best = int(np.argmax(worth))
                 if worth[best] <= 0:
                     break
                 bought = [int(feature) for feature in prices.members(best) if not useless[feature]]
+                basket.add(best)
             pivot = max(bought, key=lambda feature: explained[feature])
         else:
             pivot = int(order[k])
@@ -209,15 +212,16 @@ def _worth(
     unexplained: Reals,
     loadings: Reals,
     useless: NDArray[np.bool_],
-    prices: Prices,
+    purchase: NDArray[np.intp],
+    price: Reals,
     groups: dict[int, tuple[NDArray[np.intp], Reals]],
 ) -> Reals:
     """Return the variance that each purchase explains per unit of price; the features of a group jointly.
 
     What is free comes first, most explained first: until nothing free explains anything, what has a price is worth -1.
     """
-    worth = np.full(prices.price.size, -1.0)
-    np.maximum.at(worth, prices.purchase, explained)
+    worth = np.full(price.size, -1.0)
+    np.maximum.at(worth, purchase, explained)
     for group, (members, covariance) in groups.items():
         open_ones = ~useless[members]
         if open_ones.any():
@@ -225,10 +229,10 @@ def _worth(
             left = covariance[np.ix_(open_ones, open_ones)] - loadings[those] @ loadings[those].T
             target = centred(unexplained[those])
             worth[group] = np.sum(target * np.linalg.solve(left + 1e-9 * np.diag(np.diag(left)), target))
-    free = prices.price == 0
+    free = price == 0
     if (worth[free] > 0).any():
         return np.where(free, worth, -1.0)
-    np.divide(worth, prices.price, out=worth, where=~free)
+    np.divide(worth, price, out=worth, where=~free)
     return worth
 
 

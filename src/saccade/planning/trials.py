@@ -35,9 +35,9 @@ class Trial:
     predicted: Predicted
     labels: Labels
     sizes: NDArray[np.int64]  # features read
-    spent: Reals  # what these features cost
+    spent: Reals  # (rows, checkpoints) what these features cost; one row where that is the same for all
     checking: Reals  # what looking costs
-    everything: float  # what reading every feature costs
+    everything: Reals  # (rows,) what reading every feature costs; one entry likewise
     continues: NDArray[np.bool_]  # whether a checkpoint goes on from the sums of the one before
 
     def demanded(self, exponent: float) -> Reals:
@@ -73,17 +73,22 @@ def predict_scores(
 
 
 def try_predictors(
-    priced: Priced, predictors: list[Predictor], features: NDArray[np.intp], predicted: Predicted, labels: Labels
+    priced: Priced,
+    predictors: list[Predictor],
+    features: NDArray[np.intp],
+    predicted: Predicted,
+    labels: Labels,
+    rows: slice,
 ) -> Trial:
-    """Return what the predictors would decide, and what it costs to come to each."""
+    """Return what the predictors would decide, and what it costs to come to each; ``rows`` of those that plan."""
     sizes = np.array([predictor.size for predictor in predictors], dtype=np.int64)
     weighed = np.array([predictor.size - predictor.first for predictor in predictors])
     return Trial(
         predicted=predicted,
         labels=labels,
         sizes=sizes,
-        spent=priced.prices.spent(features)[sizes - 1],
+        spent=priced.prices.spent(features, sizes, rows),
         checking=priced.looking * (LOOKING + WEIGHING * weighed * priced.scores.intercept.size),
-        everything=float(priced.prices.price.sum()),
+        everything=priced.prices.everything(rows),
         continues=np.array([predictor.first > 0 for predictor in predictors]),
     )

@@ -98,7 +98,9 @@ class _Thresholds:
         self._label = trial.predicted.label[:, chosen]
         self._reached = trial.predicted.lead[:, chosen] / trial.demanded(choice.exponent)[chosen]
         looks = np.cumsum(trial.checking[chosen])
-        self._spent = np.append(trial.spent[chosen] + looks, trial.everything + looks[-1])
+        everything = trial.everything[:, None] + looks[-1]
+        self._spent = np.concatenate([trial.spent[:, chosen] + looks, everything], axis=1)
+        self._rows = np.arange(trial.spent.shape[0]) if trial.spent.shape[0] > 1 else 0
         self._curves = changes.by_threshold(self._reached, chosen, Z_GRID)
         self._closing = changes.at(int(chosen[-1])) if choice.closes else 0.0
         self.steps = np.zeros(trial.labels.n_classes, dtype=np.intp)
@@ -149,4 +151,4 @@ class _Thresholds:
         stops = self._reached >= Z_GRID[steps][self._label]
         last = stops.shape[1] - 1
         at = np.where(stops.any(axis=1), stops.argmax(axis=1), last if self.choice.closes else last + 1)
-        return float(self._spent[at].mean())
+        return float(self._spent[self._rows, at].mean())

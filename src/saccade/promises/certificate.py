@@ -56,6 +56,7 @@ class Certificate:
     by_stage : tuple of StageRecord, in reading order; empty likewise
     worse, better : int or None
         For ``promise="accuracy"``: calibration rows that only the full model labels rightly, and only this one.
+    noun : {"features", "trees"}, what a part is
     """
 
     promise: str
@@ -69,15 +70,16 @@ class Certificate:
     by_stage: tuple[StageRecord, ...] = ()
     worse: int | None = None
     better: int | None = None
+    noun: str = "features"  # what a part is
 
     def __str__(self) -> str:
         rows = "new rows such as the calibration rows, which the model must not have been fitted on"
         sentences = [f"With {percent(self.confidence)} confidence, of {rows}, {self.promised}."]
         if self.disagreement == 0 and self.features_per_row == self.n_features:
-            sentences.append("Every feature of every row is read, so no label differs.")
+            sentences.append(f"Every {self.noun[:-1]} is read for every row, so no label differs.")
         else:
             sentences.append(self._seen())
-        sentences.append(f"{self.features_per_row:.1f} of {self.n_features:,} features were read per row.")
+        sentences.append(f"{self.features_per_row:.1f} of {self.n_features:,} {self.noun} were read per row.")
         return " ".join(sentences)
 
     @property

@@ -24,6 +24,7 @@ def certificate_of(
     labels: Labels,
     classes: NDArray[Any],
     n_features: int,
+    noun: str,
 ) -> Certificate:
     """Return what is promised, beside what was seen on the calibration rows."""
     differs = here != labels.full
@@ -36,6 +37,7 @@ def certificate_of(
         disagreement=float(differs.mean()),
         features_per_row=float(n_read.mean()),
         n_features=n_features,
+        noun=noun,
         by_class=_by_class(here, labels, classes, confidence),
         by_stage=tuple(
             StageRecord(int(read), int(np.sum(n_read == read)), int(np.sum(differs[n_read == read])))

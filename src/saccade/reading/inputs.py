@@ -192,10 +192,12 @@ def codes_among(y: Any, classes: NDArray[Any]) -> NDArray[np.intp]:
 
 def raise_not_finite(estimator: BaseEstimator, source: Source, row: int, demanded: Demanded | None = None) -> NoReturn:
     """Say which feature of the row, among those that are demanded, is not finite; or that their sum is not."""
-    values, rows = np.zeros(source.shape[1]), np.array([row], dtype=np.uint32)
-    for part in range(values.size) if demanded is None else demanded().tolist():
+    raw = getattr(source, "columns", None)  # where parts are no columns
+    columns, asked = (source, demanded) if raw is None else (raw, None)
+    values, rows = np.zeros(columns.shape[1]), np.array([row], dtype=np.uint32)
+    for part in range(values.size) if asked is None else asked().tolist():
         with suppress(NotNumbersError):  # a column that was not read
-            source.fill(part, rows, 1, values[part : part + 1])
+            columns.fill(part, rows, 1, values[part : part + 1])
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size == 0:
         raise ValueError(

@@ -7,12 +7,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Outcome", "Plan", "Reading", "decided"]
+__all__ = ["EACH", "Outcome", "Plan", "Reading", "decided"]
 
 Reals = NDArray[np.float64]
 
 # So many parts of a checkpoint are named when a plan is described.
 MOST_NAMED = 8
+# Where each part is a unit of its own.
+EACH = np.zeros(0, dtype=np.uint32)
 
 
 class Plan(NamedTuple):
@@ -35,10 +37,29 @@ class Plan(NamedTuple):
     upper: Reals  # (scores, checkpoints)
     coef: Reals  # (scores, parts) for the rows that are read in full
     intercept: Reals  # (scores,)
+    unit: NDArray[np.uint32] = EACH  # (parts,) parts of one unit are read together and count once; empty: each is one
+    of_trees: bool = False  # whether a part is a tree, or an output of one, rather than a feature
 
     @property
     def n_features(self) -> int:
+        """How many parts there are."""
         return int(self.coef.shape[1])
+
+    @property
+    def n_units(self) -> int:
+        return int(self.unit.max()) + 1 if self.unit.size else self.n_features
+
+    def units_among(self, positions: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Return how many units have been read with so many parts."""
+        if self.unit.size == 0:
+            return positions.astype(np.int64, copy=False)
+        read = np.full(self.n_features + 1, self.n_units)
+        first = np.zeros(self.order.size, dtype=bool)
+        first[np.unique(self.unit[self.order], return_index=True)[1]] = True
+        read[0], read[1 : self.order.size + 1] = 0, np.cumsum(first)
+        read[self.n_features] = self.n_units
+        counted: NDArray[np.int64] = read[positions]
+        return counted
 
     @property
     def several(self) -> bool:
@@ -51,9 +72,14 @@ class Plan(NamedTuple):
         return int(self.checkpoints[-1]) if self.checkpoints.size else 0
 
     @property
+    def closes(self) -> bool:
+        """Whether the last checkpoint decides every row, so that none is read to its end."""
+        return bool(self.checkpoints.size and self._decides_all(-1))
+
+    @property
     def most_read(self) -> int:
-        """How many parts are read of a row at most: all, unless the last checkpoint decides every row."""
-        return self.positions if self.checkpoints.size and self._decides_all(-1) else self.n_features
+        """How many units are read of a row at most: all, unless the last checkpoint decides every row."""
+        return int(self.units_among(self.checkpoints[-1:])[0]) if self.closes else self.n_units
 
     @property
     def weightless(self) -> NDArray[np.bool_]:
@@ -66,7 +92,7 @@ class Plan(NamedTuple):
     def demanded(self) -> NDArray[np.intp]:
         """The parts that a row can ask for, in the order in which it does; nobody needs to know the others."""
         asked = dict.fromkeys(self.order[: self.positions].tolist())
-        if self.most_read == self.n_features:  # rows may be read to their end
+        if not self.closes:  # rows may be read to their end
             asked |= dict.fromkeys(np.flatnonzero(~self.weightless).tolist())
         return np.array(list(asked), dtype=np.intp)
 
@@ -75,18 +101,25 @@ class Plan(NamedTuple):
         return self._replace(checkpoints=self.checkpoints[:0])
 
     def describe(self, names: Sequence[str] | None = None) -> str:
-        """Say in words which parts are asked for, and what decides at each checkpoint."""
-        n, stops = self.n_features, self.checkpoints.tolist()
+        """Say in words which parts are asked for, and what decides at each checkpoint.
+
+        ``names`` are those of the features; trees have numbers, in the order of the library.
+        """
+        n, stops, noun = self.n_units, self.checkpoints.tolist(), "trees" if self.of_trees else "features"
         if not stops:
-            return f"All {n:,} features of every row are read."
+            return f"All {n:,} {noun} of every row are read."
         most = f"at most {self.most_read:,}" if self.most_read < n else "all"
-        lines = [f"Of {n:,} features, {most} are read of a row, and fewer where a checkpoint decides it."]
+        lines = [f"Of {n:,} {noun}, {most} are read of a row, and fewer where a checkpoint decides it."]
+        counts = self.units_among(self.checkpoints).tolist()
         for k, (start, stop) in enumerate(zip([0, *stops], stops, strict=False)):
-            asked = [str(part) if names is None else str(names[part]) for part in self.order[start:stop]]
+            units = self.order[start:stop] if self.unit.size == 0 else self.unit[self.order[start:stop]]
+            named = None if self.of_trees else names
+            asked = [str(unit) if named is None else str(named[unit]) for unit in dict.fromkeys(units.tolist())]
             shown = ", ".join(asked[:MOST_NAMED])
             if len(asked) > MOST_NAMED:
                 shown += f" and {len(asked) - MOST_NAMED} more"
-            lines.append(f"{shown}: after {stop} features, {self._decides(k)}")
+            which = f"{noun[:-1] if len(asked) == 1 else noun} {shown}" if self.of_trees else shown
+            lines.append(f"{which}: after {counts[k]} {noun[:-1] if counts[k] == 1 else noun}, {self._decides(k)}")
         return "\n".join(lines)
 
     def _decides_all(self, k: int) -> bool:

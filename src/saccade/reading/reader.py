@@ -23,6 +23,11 @@ MOST_FIRST_PARTS = 32
 
 def read_plan(plan: Plan, source: Source, n_jobs: int | None = None) -> Outcome:
     """Read every row of a source until the plan decides it."""
+    outcome = _read_by_threads(plan, source, n_jobs)
+    return outcome if plan.unit.size == 0 else outcome._replace(n_read=plan.units_among(outcome.n_read))
+
+
+def _read_by_threads(plan: Plan, source: Source, n_jobs: int | None) -> Outcome:
     n_rows, n_parts = source.shape
     if n_parts != plan.n_features:
         raise ValueError(f"The model reads {plan.n_features} features, but the rows have {n_parts}.")
@@ -91,8 +96,8 @@ def _read_out(plan: Plan, source: Source, early: int, size: int, room: Room, wri
     size = _read_on(plan, source, range(early, plan.checkpoints.size), size, room, written)
     rows: NDArray[np.uint32] = room.rows[:size]
     margin, n_read, stopped = written
-    if size and plan.most_read < plan.n_features:  # the last checkpoint decides every row that is finite
-        margin[rows], n_read[rows], stopped[rows] = np.nan, plan.most_read, True
+    if size and plan.closes:  # the last checkpoint decides every row that is finite
+        margin[rows], n_read[rows], stopped[rows] = np.nan, plan.positions, True
     elif size:
         total, values = np.tile(plan.intercept, (size, 1)), np.empty(size)
         for part in np.flatnonzero(~plan.weightless).tolist():

@@ -15,7 +15,8 @@ __all__ = ["Source", "column_source"]
 class Source(Protocol):
     """The values of an additive model's parts for the rows of one storage.
 
-    A storage for which a compiled loop pays has, besides, ``run(plan) -> Outcome``, which the reader then calls.
+    A storage for which a compiled loop pays has, besides, ``run(plan) -> Outcome``, which the reader then calls. Where
+    parts are no columns, such as trees, ``columns`` is a source of the columns that they are made of.
     """
 
     @property

@@ -61,6 +61,17 @@ class Table(ColumnSource):
         whole: Column = self._frame.to_native().to_numpy()
         return whole
 
+    def values(self, part: int) -> Column:
+        """Return what a column holds, texts and objects too."""
+        return _fetcher(self._frame)(part)
+
+    def categorical(self, part: int) -> tuple[NDArray[np.integer[Any]], Column] | None:
+        """Return the codes of a pandas column of categories, -1 where one is missing, and the categories; else None."""
+        if not self._frame.implementation.is_pandas():
+            return None
+        held = getattr(self._frame[:, part].to_native(), "cat", None)
+        return None if held is None else (held.codes.to_numpy(), held.categories.to_numpy())
+
     def check_numbers(self) -> None:
         """Raise where a column holds no numbers."""
         for part, kind in enumerate(self._frame.schema.dtypes()):

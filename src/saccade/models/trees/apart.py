@@ -1,0 +1,64 @@
+"""Which library's trees are these?"""
+
+from typing import Any
+
+from sklearn.pipeline import Pipeline
+
+from saccade.models.thresholds import step_inside, threshold_of
+from saccade.models.trees import (
+    adaboost,
+    catboost,
+    forests,
+    gradient_boosting,
+    hist_gradient_boosting,
+    lightgbm,
+    xgboost,
+)
+from saccade.models.trees.imported import Imported
+from saccade.models.trees.model import TreeModel
+from saccade.models.trees.native import NativeClassifier
+
+__all__ = ["ACCEPTED", "as_classifier", "take_apart"]
+
+# Each has take_apart(model), which returns None for a model of another kind, and ACCEPTED, in words.
+LIBRARIES = (lightgbm, xgboost, catboost, hist_gradient_boosting, gradient_boosting, forests, adaboost)
+ACCEPTED = ", ".join(library.ACCEPTED for library in LIBRARIES)
+# Models that libraries keep beside their classifiers, without labels: LightGBM's and XGBoost's, and CatBoost's.
+NATIVE = ("Booster", "CatBoost")
+
+
+def take_apart(model: Any) -> TreeModel | None:
+    """Return the trees of a model; None for other models. They are copies: what happens to it later changes nothing."""
+    names, threshold = getattr(model, "feature_names_in_", None), threshold_of(model)
+    steps: list[Any] = []
+    while (inside := step_inside(model)) is not None:
+        if isinstance(model, Pipeline):
+            steps += [step for _, step in model.steps if step not in (None, "passthrough", inside)]
+        model = inside
+        threshold = threshold_of(model) if threshold is None else threshold
+    imported = model.imported if isinstance(model, NativeClassifier) else _imported(model)
+    if imported is None:
+        return None
+    if steps:
+        raise TypeError(
+            f"{type(steps[0]).__name__} stands before the trees of {type(model).__name__} in a Pipeline. Pass the "
+            "classifier alone, and rows as the steps before it make them."
+        )
+    given = imported.columns if imported.columns is not None else None if names is None else tuple(map(str, names))
+    additive = TreeModel(
+        imported.ensemble, imported.classes, given, imported.categories, imported.absent, witness=imported
+    )
+    return additive if threshold is None else additive.counted_from(threshold.margin(model, additive.classes, additive.margin_at))
+
+
+def as_classifier(model: Any) -> Any:
+    """Return a model that gives labels: itself, unless it is a library's native one, which gives probabilities."""
+    if type(model).__name__ not in NATIVE:
+        return model
+    imported = _imported(model)
+    return model if imported is None else NativeClassifier(model, imported)
+
+
+def _imported(model: Any) -> Imported | None:
+    taken = (library.take_apart(model) for library in LIBRARIES)
+    return next((imported for imported in taken if imported is not None), None)

@@ -1,0 +1,157 @@
+"""A tree ensemble as an additive model: a part is a tree, or one output of it where it has one for each class."""
+
+import math
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.models.trees.ensemble import Ensemble
+from saccade.models.trees.imported import Categories, Imported
+from saccade.models.trees.source import TreeSource
+from saccade.models.trees.storage import Layout, storage_of
+from saccade.models.trees.walks import Walks
+from saccade.reading.plan import EACH
+from saccade.reading.tables import take_rows
+
+__all__ = ["TreeModel"]
+
+Reals = NDArray[np.float64]
+
+# So many rows are compared with the library's own margins, and all with its labels.
+MOST_COMPARED = 2000
+# Where a library adds in no fixed order, margins may differ by this.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class TreeModel:
+    """Trees over the columns that a user passes."""
+
+    ensemble: Ensemble
+    classes: NDArray[Any]
+    columns: tuple[str, ...] | None = None
+    categories: dict[int, Categories] = field(default_factory=dict)
+    absent: float = 0.0  # what a value that a CSR matrix does not store stands for
+    threshold: float | None = None  # the margin from which all margins count
+    # Where the trees come from, to compare with; not kept with the model.
+    witness: Imported | None = field(default=None, repr=False)
+
+    noun: ClassVar[str] = "trees"
+    parts_are_columns: ClassVar[bool] = False
+
+    @property
+    def n_columns(self) -> int:
+        return self.ensemble.n_columns
+
+    @cached_property
+    def walks(self) -> Walks:
+        return Walks(self.ensemble)
+
+    @cached_property
+    def coef(self) -> Reals:
+        """(scores, parts)."""
+        rule, outputs = self.ensemble.sum, self.walks.parts.shape[1]
+        factor = rule.scale / rule.divisor
+        if outputs > 1:
+            return np.tile(factor * np.eye(outputs), self.ensemble.score.size)
+        return factor * (np.arange(self.ensemble.n_scores)[:, None] == self.ensemble.score)
+
+    @cached_property
+    def intercept(self) -> Reals:
+        """(scores,)."""
+        margin: Reals = self.raw(self.ensemble.sum.start[:, None])[0]
+        return margin if self.threshold is None else margin - self.threshold
+
+    @cached_property
+    def unit(self) -> NDArray[np.uint32]:
+        """The tree that each part belongs to; empty where each part is one."""
+        outputs = self.walks.parts.shape[1]
+        return EACH if outputs == 1 else np.repeat(np.arange(self.ensemble.score.size, dtype=np.uint32), outputs)
+
+    def values(self, X: Any, rows: NDArray[np.intp]) -> NDArray[np.float32]:
+        return self.source(take_rows(X, rows)).bench.values(self.walks.parts)
+
+    def steps(self, X: Any, rows: NDArray[np.intp]) -> Reals:
+        """Return the mean number of steps that each tree takes on these rows."""
+        steps: Reals = self.source(take_rows(X, rows)).bench.values(self.walks.steps).mean(axis=0, dtype=np.float64)
+        return steps
+
+    def leaves(self, X: Any, rows: NDArray[np.intp]) -> NDArray[np.int32]:
+        """Return the node where each row ends in each tree, (rows, trees)."""
+        return self.source(take_rows(X, rows)).bench.values(self.walks.numbers)
+
+    @property
+    def ways(self) -> NDArray[np.bool_]:
+        """(nodes, columns) the columns that lie on the way to each node."""
+        return self.walks.ways
+
+    def source(self, X: Any) -> TreeSource:
+        return TreeSource(self, storage_of(X, self._layout))
+
+    def named(self, columns: tuple[str, ...]) -> "TreeModel":
+        return replace(self, columns=columns)
+
+    def counted_from(self, threshold: float) -> "TreeModel":
+        """Return the model with margins that count from this one."""
+        return replace(self, threshold=threshold)
+
+    def full(self, X: Any, rows: NDArray[np.intp]) -> Reals:
+        """Return the margins of some rows by all trees, (rows, scores)."""
+        return self.margins(self.sums(take_rows(X, rows)))
+
+    def sums(self, X: Any) -> NDArray[np.floating]:
+        """Return the sums of all trees for all rows, (sums, rows)."""
+        storage = self.source(X).storage
+        return self.source(X).bench.sums(np.arange(storage.n_rows, dtype=np.uint32), storage.n_rows)
+
+    def raw(self, sums: NDArray[np.floating]) -> Reals:
+        """Return margins (rows, scores) from the sums of trees, (sums, rows), to the bit as the library makes them."""
+        rule = self.ensemble.sum
+        made: Reals = (sums.astype(np.float64) / rule.divisor * rule.scale).T + rule.bias
+        return made[:, 1:] - made[:, :1] if made.shape[1] == 2 and self.ensemble.n_scores == 1 else made
+
+    def margins(self, sums: NDArray[np.floating]) -> Reals:
+        """Return the same, counted from the threshold."""
+        margin = self.raw(sums)
+        if self.threshold is not None:
+            return margin - self.threshold
+        if margin.shape[1] == 1:
+            # Where the library's label is not the margin's sign, which happens next to zero alone, the label counts.
+            second = margin >= self.ensemble.sum.positive_from
+            margin[second & (margin <= 0)] = np.nextafter(0.0, 1.0)
+            margin[~second & (margin > 0)] = 0.0
+        return margin
+
+    def check_own(self, X: Any, rows: NDArray[np.intp]) -> None:
+        """Compare the first of these rows with the library's own margins."""
+        witness = self.witness
+        if witness is None or witness.margins is None:
+            return
+        some = take_rows(X, np.arange(min(rows.size, MOST_COMPARED)))
+        ours, own = self.raw(self.sums(some)), np.asarray(witness.margins(some), np.float64)
+        own = own.reshape(ours.shape)
+        same = ours == own if witness.same_bits else np.isclose(ours, own, rtol=ROUNDING, atol=ROUNDING)
+        if not same.all():
+            k = int(np.argmin(same.all(axis=1)))
+            raise TypeError(
+                f"The trees of {witness.library} are not read as it reads them: row {rows[k]} of X has the margin "
+                f"{ours[k].tolist()} here and {own[k].tolist()} there. Please report it, with the versions of saccade "
+                "and of the library."
+            )
+
+    def margin_at(self, probability: float) -> float:
+        """Return the margin at which the second class has this probability."""
+        slope = self.ensemble.slope
+        return 2 * probability - 1 if slope is None else math.log(probability / (1 - probability)) / slope
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the witness, and what follows from the rest."""
+        return {own.name: None if own.name == "witness" else getattr(self, own.name) for own in fields(self)}
+
+    @cached_property
+    def _layout(self) -> Layout:
+        ensemble = self.ensemble
+        return Layout(ensemble.n_columns, self.walks.used, ensemble.zero_is_missing, self.categories, self.absent)

@@ -1,0 +1,180 @@
+"""The columns of rows, brought side by side for the trees that ask for them.
+
+``gather`` writes the columns at some slots, for some rows, into (slots, rows). A storage with ``direct`` can also be
+walked over as it is.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from saccade.kernels.blocks import gather
+from saccade.kernels.tree_columns import gather_columns, mark_zeros, scatter_rows
+from saccade.models.trees.imported import Categories
+from saccade.reading.arrays import FLOATS_AND_BYTES, Selection, as_read_only
+from saccade.reading.tables import ColumnSource, Table, as_table
+
+__all__ = ["Layout", "Storage", "storage_of"]
+
+Slots = NDArray[np.int32]
+Rows = NDArray[np.uint32]
+
+
+class Layout:
+    """What trees demand of their columns, whatever the storage."""
+
+    def __init__(
+        self,
+        n_columns: int,
+        used: NDArray[np.int32],
+        zero_is_missing: NDArray[np.bool_] | None,
+        categories: Mapping[int, Categories],
+        absent: float,
+    ) -> None:
+        self.n_columns = n_columns
+        self.used = used  # the columns that any tree asks for; a slot is a place among them
+        self.slot = np.full(n_columns, -1, np.int32)
+        self.slot[used] = np.arange(used.size, dtype=np.int32)
+        self.zeros = np.zeros(0, np.int32) if zero_is_missing is None else np.flatnonzero(zero_is_missing[used])
+        self.categories = categories
+        self.absent = absent
+
+
+class Storage(Protocol):
+    """Rows in one kind of storage."""
+
+    n_rows: int
+    dtype: type[np.floating]  # of what is gathered
+    direct: NDArray[Any] | None
+
+    def gather(self, slots: Slots, rows: Rows, size: int, out: NDArray[np.floating]) -> None:
+        """Write the columns at these slots for the first ``size`` of these rows."""
+
+    def take(self, rows: Selection) -> "Storage":
+        """Return some of the rows."""
+
+
+class _ArrayStorage:
+    def __init__(self, X: NDArray[Any], layout: Layout) -> None:
+        self._X, self._layout = as_read_only(X), layout
+        self.n_rows = X.shape[0]
+        self.dtype: type[np.floating] = np.float64 if X.dtype == np.float64 else np.float32
+        self.direct = self._X if layout.zeros.size == 0 and X.dtype != np.uint8 else None
+
+    def gather(self, slots: Slots, rows: Rows, size: int, out: NDArray[np.floating]) -> None:
+        gather_columns(self._X, self._layout.used, slots, rows, size, out)
+        _mark(self._layout, slots, size, out)
+
+    def take(self, rows: Selection) -> "_ArrayStorage":
+        return _ArrayStorage(self._X[rows], self._layout)
+
+
+class _TableStorage:
+    """Columns that are fetched when a tree asks for them."""
+
+    dtype: type[np.floating] = np.float64
+    direct = None
+
+    def __init__(self, columns: ColumnSource, layout: Layout) -> None:
+        self._columns, self._layout = columns, layout
+        self.n_rows = columns.shape[0]
+
+    def gather(self, slots: Slots, rows: Rows, size: int, out: NDArray[np.floating]) -> None:
+        for slot in slots.tolist():
+            gather(self._columns.column(int(self._layout.used[slot])), rows, size, out[slot])
+        _mark(self._layout, slots, size, out)
+
+    def take(self, rows: Selection) -> "_TableStorage":
+        return _TableStorage(self._columns.take(rows), self._layout)
+
+
+class _CsrStorage:
+    """A CSR matrix, whose rows are laid out one by one."""
+
+    dtype: type[np.floating] = np.float64
+    direct = None
+
+    def __init__(self, X: Any, layout: Layout) -> None:
+        self._X, self._layout = as_read_only(X), layout
+        if not X.has_canonical_format:
+            self._X = X.copy()
+            self._X.sum_duplicates()
+        self.n_rows = X.shape[0]
+
+    def gather(self, slots: Slots, rows: Rows, size: int, out: NDArray[np.floating]) -> None:
+        X, layout = self._X, self._layout
+        out[:, :size] = layout.absent
+        scatter_rows(X.data, X.indices, X.indptr, layout.slot, rows, size, out)
+        _mark(layout, slots, size, out)
+
+    def take(self, rows: Selection) -> "_CsrStorage":
+        return _CsrStorage(self._X[rows], self._layout)
+
+
+def _mark(layout: Layout, slots: Slots, size: int, out: NDArray[np.floating]) -> None:
+    if layout.zeros.size:
+        mark_zeros(out, np.intersect1d(layout.zeros, slots), size)
+
+
+def storage_of(X: Any, layout: Layout) -> Storage:
+    """Return rows that were checked as columns for trees."""
+    if sp.issparse(X):
+        return _CsrStorage(X, layout)
+    by_value = any(categories.numbers_too for categories in layout.categories.values())
+    if isinstance(X, np.ndarray):
+        if not by_value:
+            return _ArrayStorage(X, layout)
+        return _TableStorage(_coded(ColumnSource(X.shape, lambda part: X[:, part]), None, layout), layout)
+    if isinstance(X, ColumnSource) and not isinstance(X, Table):
+        return _TableStorage(_coded(X, None, layout), layout)
+    table = X if isinstance(X, Table) else as_table(X)
+    if table is None:
+        return _ArrayStorage(np.asarray(X), layout)
+    whole = None if layout.categories else table.one_array()
+    if whole is not None and whole.dtype in FLOATS_AND_BYTES:
+        return _ArrayStorage(whole, layout)
+    return _TableStorage(_coded(table, table, layout), layout)
+
+
+def _coded(columns: ColumnSource, table: Table | None, layout: Layout) -> ColumnSource:
+    """Return the columns with codes in the place of categories."""
+    if not layout.categories:
+        return columns
+
+    def fetch(part: int) -> NDArray[Any]:
+        categories = layout.categories.get(part)
+        if categories is None:
+            return columns.column(part)
+        held = None if table is None else table.categorical(part)
+        if held is not None:
+            codes, names = held
+            return _translated(codes, names, categories)
+        values = columns.column(part) if table is None else table.values(part)
+        if values.dtype.kind in "fiub" and not categories.numbers_too:
+            return values
+        return _looked_up(values, categories)
+
+    return ColumnSource(columns.shape, fetch)
+
+
+def _translated(codes: NDArray[np.integer], names: NDArray[Any], categories: Categories) -> NDArray[np.float64]:
+    """Return the model's codes for a table's own; -1 is missing."""
+    return np.append(_looked_up(names, categories), np.nan)[codes]
+
+
+def _looked_up(values: NDArray[Any], categories: Categories) -> NDArray[np.float64]:
+    if values.dtype.kind in "fiub" and categories.values.dtype.kind in "fiub":
+        order = np.argsort(categories.values)
+        known = categories.values[order]
+        place = np.minimum(np.searchsorted(known, values), known.size - 1)
+        return np.where(known[place] == values, order[place], np.nan)
+    code: Callable[[Any], float] = _lookup(categories)
+    return np.array([code(value) for value in values.tolist()], dtype=np.float64)
+
+
+def _lookup(categories: Categories) -> Callable[[Any], float]:
+    codes = {value: float(code) for code, value in enumerate(categories.values.tolist())}
+    return lambda value: codes.get(value, np.nan)

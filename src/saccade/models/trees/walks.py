@@ -1,0 +1,152 @@
+"""Everything that kernels need to bring rows to the leaves of an ensemble."""
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.models.trees.ensemble import Ensemble
+from saccade.models.trees.scan import Scan, scan_of
+from saccade.models.trees.thresholds import at_most
+
+__all__ = ["Rules", "Walks"]
+
+Reals = NDArray[np.float64]
+
+
+class Rules(NamedTuple):
+    """What a comparison with a set of categories goes by; one compiled kernel for all of them."""
+
+    categories: bool  # whether there are any
+    single: bool
+    least: float
+
+
+@dataclass(frozen=True, eq=False)
+class Walks:
+    """The arrays of an ensemble, as the kernels take them.
+
+    Tables are looked up by leaf: a node's number after a walk, a place among a scan's leaves after a scan.
+    """
+
+    ensemble: Ensemble
+
+    @cached_property
+    def rules(self) -> Rules:
+        ensemble = self.ensemble
+        any_set = bool((ensemble.nodes.first_word >= 0).any())
+        return Rules(any_set, ensemble.single, float(ensemble.least_category))
+
+    @cached_property
+    def used(self) -> NDArray[np.int32]:
+        """The columns that any tree asks for."""
+        nodes = self.ensemble.nodes
+        inner = nodes.left != np.arange(nodes.left.size)
+        return np.unique(nodes.column[inner]).astype(np.int32)
+
+    @cached_property
+    def slot(self) -> NDArray[np.int32]:
+        """Where each column stands among those that are used."""
+        slot = np.zeros(self.ensemble.n_columns, np.int32)
+        slot[self.used] = np.arange(self.used.size, dtype=np.int32)
+        return slot
+
+    @cached_property
+    def node_slot(self) -> NDArray[np.int32]:
+        by_node: NDArray[np.int32] = self.slot[self.ensemble.nodes.column]
+        return by_node
+
+    @cached_property
+    def _scan(self) -> tuple[Scan, NDArray[np.int64]] | None:
+        return scan_of(self.ensemble.nodes, self.slot)
+
+    @property
+    def scan(self) -> Scan | None:
+        return None if self._scan is None else self._scan[0]
+
+    @cached_property
+    def threshold_32(self) -> NDArray[np.float32]:
+        """Thresholds for values in single precision."""
+        return at_most(self.ensemble.nodes.threshold)
+
+    def threshold(self, dtype: Any) -> NDArray[np.floating]:
+        return self.ensemble.nodes.threshold if dtype == np.float64 else self.threshold_32
+
+    @cached_property
+    def parts(self) -> NDArray[np.float32]:
+        """(nodes, outputs) what a tree's parts are at each leaf, as plans see them.
+
+        With two classes and two outputs a tree is one part: what speaks for the second class and against the first.
+        """
+        value = self.ensemble.nodes.value
+        if value.shape[1] == 2 and self.ensemble.n_scores == 1:
+            value = value[:, 1:] - value[:, :1]
+        return np.ascontiguousarray(value, dtype=np.float32)
+
+    @cached_property
+    def sums(self) -> NDArray[np.floating]:
+        """(nodes, outputs) what a full read adds up, in the library's precision."""
+        return np.ascontiguousarray(self.ensemble.nodes.value, dtype=self.ensemble.sum.dtype)
+
+    def in_scan(self, table: NDArray[Any]) -> NDArray[Any]:
+        """Return a table by node as one by a scan's places; kept, because there are only two."""
+        if self._scan is None:
+            raise ValueError("Trees of so many leaves are not scanned.")
+        if id(table) not in self._tables:
+            self._tables[id(table)] = np.ascontiguousarray(table[self._scan[1]])
+        return self._tables[id(table)]
+
+    @cached_property
+    def _tables(self) -> dict[int, NDArray[Any]]:
+        return {}
+
+    @cached_property
+    def steps(self) -> NDArray[np.float32]:
+        """(nodes, 1) how many steps lead from the root to each node."""
+        nodes = self.ensemble.nodes
+        steps = np.zeros(nodes.left.size, np.float32)
+        level, depth = nodes.root.astype(np.int64), 0
+        while level.size:
+            steps[level] = depth
+            inner = level[nodes.left[level] != level]
+            level, depth = np.concatenate([nodes.left[inner], nodes.left[inner] + 1]), depth + 1
+        return steps[:, None]
+
+    @cached_property
+    def numbers(self) -> NDArray[np.int32]:
+        """(nodes, 1) the number of each node."""
+        return np.arange(self.ensemble.nodes.left.size, dtype=np.int32)[:, None]
+
+    @cached_property
+    def ways(self) -> NDArray[np.bool_]:
+        """(nodes, columns) the columns that the nodes before each node ask for."""
+        nodes = self.ensemble.nodes
+        asked = np.zeros((nodes.left.size, self.ensemble.n_columns), dtype=bool)
+        level = nodes.root.astype(np.int64)
+        while level.size:
+            inner = level[nodes.left[level] != level]
+            for child in (nodes.left[inner], nodes.left[inner] + 1):
+                asked[child] = asked[inner]
+                asked[child, nodes.column[inner]] = True
+            level = np.concatenate([nodes.left[inner], nodes.left[inner] + 1])
+        return asked
+
+    @cached_property
+    def slots_of(self) -> Any:
+        """Return what gives the slots that some trees ask for, in ascending order; for trees as bytes of int64."""
+        nodes = self.ensemble.nodes
+        inner = nodes.left != np.arange(nodes.left.size)
+        ends = np.append(nodes.root[1:], nodes.left.size)
+        own = [
+            np.unique(self.node_slot[start:end][inner[start:end]])
+            for start, end in zip(nodes.root.tolist(), ends.tolist(), strict=True)
+        ]
+
+        @lru_cache(256)
+        def slots(trees: bytes) -> NDArray[np.int32]:
+            asked = [own[tree] for tree in np.frombuffer(trees, np.int64).tolist()]
+            return np.unique(np.concatenate([np.zeros(0, np.int32), *asked])).astype(np.int32)
+
+        return slots

@@ -1,0 +1,29 @@
+"""What the parts of a model cost, by what its columns cost."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.models.additive import Additive
+from saccade.planning.paths import PathPrices
+from saccade.planning.prices import Prices
+
+__all__ = ["part_prices"]
+
+
+def part_prices(
+    additive: Additive, X: Any, rows: NDArray[np.intp], prices: Prices, *, stated: bool
+) -> Prices | PathPrices:
+    """Return what a plan is to save: money where prices are stated, else what parts cost in time.
+
+    A column that is a part costs its price. A tree costs its steps, or the columns on the paths of ``rows``, which
+    plan.
+    """
+    to_save = prices.to_plan_by()
+    if additive.parts_are_columns:
+        return to_save
+    unit = additive.unit if additive.unit.size else np.arange(additive.coef.shape[1])
+    if not stated:
+        return Prices(unit.astype(np.intp), np.maximum(additive.steps(X, rows), 1.0))
+    return PathPrices.of(unit, additive.leaves(X, rows), additive.ways, to_save)

@@ -1,0 +1,95 @@
+"""What trees cost where columns have prices: those on a row's own path, each bought once.
+
+Which columns a tree needs depends on the row, so that what a tree costs is measured on rows: what its path there needs
+and no tree before it has needed. The path follows from the leaf.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.kernels.paths import expected_prices, prices_at
+from saccade.planning.prices import Basket, Prices
+
+__all__ = ["PathPrices"]
+
+Reals = NDArray[np.float64]
+Sets = NDArray[np.uint64]  # (…, words) purchases as bits
+
+# So many rows say what a tree is expected to cost next, which is asked after each tree that is chosen.
+MOST_ROWS = 2000
+# A tree whose columns are all known takes time all the same: this share of the mean price of a purchase.
+TIME = 0.001
+
+
+@dataclass(frozen=True)
+class PathPrices:
+    """Trees as purchases, over planning rows of which it is known what each path needs."""
+
+    purchase: NDArray[np.intp]  # (parts,) the tree of each part
+    leaf: NDArray[np.int32]  # (rows, trees) where each row ends
+    needs: Sets  # (leaves, words) the purchases of columns on the way to a leaf
+    price: Reals  # (purchases of columns,)
+
+    @classmethod
+    def of(
+        cls, unit: NDArray[Any], leaf: NDArray[np.int32], columns: NDArray[np.bool_], prices: Prices
+    ) -> "PathPrices":
+        """``columns`` (leaves, columns) are those on the way to each leaf; ``prices`` are of columns."""
+        words = -(-prices.price.size // 64)
+        needs = np.zeros((columns.shape[0], words), np.uint64)
+        for column, purchase in enumerate(prices.purchase.tolist()):
+            needs[columns[:, column], purchase // 64] |= np.uint64(1) << np.uint64(purchase % 64)
+        return cls(unit.astype(np.intp), leaf, needs, prices.price)
+
+    def members(self, purchase: int) -> NDArray[np.intp]:
+        return np.flatnonzero(self.purchase == purchase)
+
+    @property
+    def groups(self) -> NDArray[np.intp]:
+        """Return the trees of several parts."""
+        return np.flatnonzero(np.bincount(self.purchase) > 1)
+
+    def complete(self, order: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
+        """Return after how many parts of an order no tree is half read."""
+        return Prices(self.purchase, self.price).complete(order)
+
+    def basket(self) -> "_PathBasket":
+        return _PathBasket(self)
+
+    def spent(self, order: NDArray[np.integer[Any]], sizes: NDArray[np.int64], rows: slice) -> Reals:
+        """Return what each row has paid after so many parts of an order, (rows, sizes)."""
+        return self._paid(self.purchase[order], sizes, rows)
+
+    def everything(self, rows: slice) -> Reals:
+        """Return what each row's paths through all trees cost."""
+        n_trees = self.leaf.shape[1]
+        return self._paid(np.arange(n_trees), np.array([n_trees]), rows)[:, 0]
+
+    def _paid(self, trees: NDArray[np.intp], sizes: NDArray[np.int64], rows: slice) -> Reals:
+        leaf, bought = self.leaf[rows], np.empty(self.needs.shape[1], np.uint64)
+        paid = np.empty((leaf.shape[0], sizes.size))
+        prices_at(leaf, self.needs, self.price, trees, sizes, bought, paid)
+        return paid
+
+
+class _PathBasket(Basket):
+    """What each tree is expected to cost next, given the trees before it."""
+
+    def __init__(self, paths: PathPrices) -> None:
+        self._paths = paths
+        self._leaf = np.ascontiguousarray(paths.leaf[:MOST_ROWS].T)  # (trees, rows)
+        self._bought = np.zeros((self._leaf.shape[1], paths.needs.shape[1]), np.uint64)
+        self._time = TIME * float(paths.price.mean())
+        super().__init__(np.empty(self._leaf.shape[0]))
+        self._ask()
+
+    def add(self, purchase: int) -> None:
+        self._bought |= self._paths.needs[self._leaf[purchase]]
+        self._ask()
+
+    def _ask(self) -> None:
+        expected_prices(self._leaf, self._paths.needs, self._paths.price, self._bought, self.price)
+        self.price += self._time

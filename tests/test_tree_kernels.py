@@ -1,0 +1,168 @@
+"""Trees read by the kernels, beside trees walked as slowly and as obviously as possible."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from grown import N_COLUMNS, edgy_rows, grown_ensemble
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference_trees import leaf_of, margins_of
+
+from saccade.models.trees.assembling import Tree, assemble
+from saccade.models.trees.model import TreeModel
+from saccade.models.trees.thresholds import at_most, below, single
+from saccade.reading.arrays import ArraySource
+from saccade.reading.plan import Plan
+from saccade.reading.reader import read_plan
+
+seeds = st.integers(0, 2**31)
+kinds = st.fixed_dictionaries(
+    {
+        "n_scores": st.sampled_from([1, 3]),
+        "most_leaves": st.sampled_from([1, 3, 31, 60, 90]),
+        "single": st.booleans(),
+        "zeros": st.booleans(),
+    }
+)
+
+
+def model_of(ensemble):
+    return TreeModel(ensemble, np.arange(max(2, ensemble.n_scores)))
+
+
+def a_plan(model, seed, n_checkpoints=3):
+    """Return a plan with any weights that looks at several checkpoints, of which each decides some rows."""
+    rng = np.random.default_rng(seed)
+    scores, n = model.coef.shape
+    order = rng.permutation(n).astype(np.uint32)
+    stops = np.unique(rng.integers(1, n + 1, n_checkpoints))
+    weighed = np.concatenate([[0], np.cumsum(stops)])
+    return Plan(
+        order=order[: stops[-1]],
+        checkpoints=stops,
+        first=np.zeros(stops.size, np.int64),
+        begins=weighed[:-1],
+        weights=rng.normal(size=(scores, weighed[-1])),
+        shift=rng.normal(size=(scores, stops.size)),
+        lower=np.full((scores, stops.size), -1.0),
+        upper=np.full((scores, stops.size), 1.0),
+        coef=model.coef,
+        intercept=model.intercept,
+        unit=model.unit,
+    )
+
+
+def storages(rows):
+    """Return the same rows as arrays in either order, strided, and as a table."""
+    pd = pytest.importorskip("pandas")
+    yield np.ascontiguousarray(rows)
+    yield np.asfortranarray(rows)
+    yield np.repeat(np.repeat(rows, 2, axis=0), 2, axis=1)[::2, ::2]
+    yield pd.DataFrame(rows, columns=[f"c{j}" for j in range(N_COLUMNS)], copy=True).assign(c0=lambda frame: frame.c0)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seeds, kinds, st.sampled_from([np.float64, np.float32]), st.sampled_from([1, 3, 40]))
+def test_full_margins_are_the_references_to_the_bit_in_every_storage(seed, kind, dtype, n_rows):
+    model = model_of(grown_ensemble(seed, **kind))
+    rows = edgy_rows(seed, n_rows, dtype)
+    expected = margins_of(model.ensemble, rows)
+    for X in storages(rows):
+        assert np.array_equal(model.raw(model.sums(X)), expected)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seeds, st.sampled_from([2, 4]), st.sampled_from([6, 60, 90]))
+def test_trees_with_an_output_for_each_class(seed, outputs, most_leaves):
+    n_scores = 1 if outputs == 2 else outputs
+    model = model_of(grown_ensemble(seed, most_leaves=most_leaves, n_scores=n_scores, outputs=outputs))
+    rows = edgy_rows(seed, 30)
+    assert np.array_equal(model.raw(model.sums(rows)), margins_of(model.ensemble, rows))
+    values, leaf = model.values(rows, np.arange(30)), leaf_of(model.ensemble, 2, rows[7])
+    of_leaf = model.ensemble.nodes.value[leaf]
+    mine = values[7][model.unit == 2]
+    assert np.array_equal(mine, [of_leaf[1] - of_leaf[0]] if outputs == 2 else of_leaf, equal_nan=True) or np.allclose(
+        mine, of_leaf if outputs > 2 else of_leaf[1] - of_leaf[0], rtol=1e-6
+    )
+
+
+@settings(max_examples=30, deadline=None)
+@given(seeds, kinds, st.sampled_from([1, 5, 50]))
+def test_a_plan_reads_trees_as_it_reads_their_values(seed, kind, n_rows):
+    model = model_of(grown_ensemble(seed, **kind))
+    plan, rows = a_plan(model, seed), edgy_rows(seed, n_rows)
+    from_values = read_plan(plan, ArraySource(model.values(rows, np.arange(n_rows))))
+    full = model.margins(model.sums(rows))
+    for X in storages(rows):
+        outcome = read_plan(plan, model.source(X))
+        assert np.array_equal(outcome.stopped, from_values.stopped)
+        assert np.array_equal(outcome.n_read, from_values.n_read)
+        np.testing.assert_allclose(outcome.margin[outcome.stopped], from_values.margin[outcome.stopped], rtol=1e-12)
+        assert np.array_equal(outcome.margin[~outcome.stopped], full[~outcome.stopped])
+
+
+def test_threads_change_no_bit():
+    model = model_of(grown_ensemble(3, n_trees=20))
+    plan, rows = a_plan(model, 5), edgy_rows(1, 50_000)
+    alone, together = (read_plan(plan, model.source(rows), n_jobs) for n_jobs in (None, 2))
+    assert all(np.array_equal(a, b) for a, b in zip(alone[:3], together[:3], strict=True))
+
+
+@pytest.mark.parametrize("absent", [0.0, np.nan])
+@pytest.mark.parametrize("zeros", [False, True])
+def test_what_a_sparse_row_does_not_store_is_zero_or_missing(absent, zeros):
+    ensemble = grown_ensemble(8, n_trees=12, zeros=zeros)
+    rows = np.where(np.random.default_rng(0).random((60, N_COLUMNS)) < 0.6, 0.0, edgy_rows(2, 60))
+    dense = np.where(rows == 0, absent, rows)
+    sparse = sp.csr_array(np.where(np.isnan(rows), 0, rows)) + sp.csr_array(np.where(np.isnan(rows), np.nan, 0))
+    model = TreeModel(ensemble, np.arange(2), absent=absent)
+    assert np.array_equal(model.raw(model.sums(sp.csr_array(sparse))), margins_of(ensemble, dense))
+
+
+def test_a_row_that_lacks_a_value_has_no_margin_where_the_library_takes_none():
+    ensemble = grown_ensemble(4, categorical=())
+    strict = model_of(type(ensemble)(**{**vars(ensemble), "takes_missing": False}))
+    rows = np.abs(np.nan_to_num(edgy_rows(0, 100), posinf=1, neginf=1))
+    used = strict.walks.used
+    rows[[7, 60], used[0]] = np.nan
+    outcome = read_plan(a_plan(strict, 0), strict.source(rows))
+    assert outcome.bad == 7
+    assert np.flatnonzero(np.isnan(outcome.margin[:, 0])).tolist() == [7, 60]
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [([1, -1, -1], [1, -1, -1]), ([1, 0, -1], [2, 2, -1]), ([1, -1, -1], [5, -1, -1]), ([-1, -1], [-1, -1])],
+    ids=["one child twice", "a cycle", "out of range", "unreachable"],
+)
+def test_what_is_no_tree_is_refused(left, right):
+    n = len(left)
+    tree = Tree(np.zeros(n, int), np.zeros(n), np.array(left), np.array(right), np.zeros(n, bool), np.zeros(n))
+    with pytest.raises(ValueError, match="tree"):
+        assemble([tree])
+
+
+singles = st.floats(width=32, allow_nan=False)
+doubles = st.floats(allow_nan=False)
+
+
+@given(st.one_of(singles, doubles), st.one_of(singles, doubles))
+def test_a_threshold_in_single_precision_decides_every_double_as_before(threshold, value):
+    with np.errstate(over="ignore"):
+        as_single = np.float32(value)
+    moved = single(np.array([threshold]))[0]
+    assert (value <= moved) == (float(as_single) <= threshold)
+    near = np.nextafter(moved, np.inf)
+    with np.errstate(over="ignore"):
+        assert float(np.float32(moved)) <= threshold or moved == -np.inf
+        assert near == moved or float(np.float32(near)) > threshold
+
+
+@given(doubles, singles)
+def test_a_threshold_for_singles_decides_every_single_as_before(threshold, value):
+    assert (np.float32(value) <= at_most(np.array([threshold]))[0]) == (value <= threshold)
+
+
+@given(singles, singles)
+def test_less_than_is_at_most_the_number_before(threshold, value):
+    assert (np.float32(value) <= below(np.array([threshold], np.float32))[0]) == (value < threshold)
