@@ -326,7 +326,7 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
         return columns.tolist() if names is None else [str(name) for name in names[columns]]
 
     def _demanded(self) -> NDArray[np.intp]:
-        return self.plan_.demanded
+        return self.additive_.columns_of(self.plan_.demanded)
 
     def _source(self, X: Any) -> Source:
         return self.additive_.source(X)

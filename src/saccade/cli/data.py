@@ -145,8 +145,9 @@ def demanded_by(saved: Loaded, target: str | None, header: bool | None, *, other
 
     ``others`` says whether the other features are read, too, where they are there.
     """
-    plan = getattr(saved.model, "plan_", None)
-    needed = None if plan is None else plan.demanded.tolist() or None  # a row of no columns cannot be counted
+    plan, additive = (getattr(saved.model, name, None) for name in ("plan_", "additive_"))
+    # A row of no columns cannot be counted.
+    needed = None if plan is None or additive is None else additive.columns_of(plan.demanded).tolist() or None
     return replace(wanted_by(saved, target, header), needed=needed, others=others)
 
 

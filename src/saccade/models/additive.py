@@ -54,6 +54,9 @@ class Additive(Protocol):
     def n_columns(self) -> int:
         """How many columns the user's rows have."""
 
+    def columns_of(self, parts: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the columns that some parts can ask for, in the order of the parts."""
+
     def values(self, X: Any, rows: NDArray[np.intp]) -> NDArray[np.floating]:
         """Return the parts of some rows, (rows, parts), all of them finite: to plan and to calibrate on."""
 

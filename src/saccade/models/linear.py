@@ -54,6 +54,9 @@ class LinearModel:
     def n_columns(self) -> int:
         return int(self.coef.shape[1])
 
+    def columns_of(self, parts: NDArray[np.intp]) -> NDArray[np.intp]:
+        return parts
+
     def values(self, X: Any, rows: NDArray[np.intp]) -> NDArray[np.floating]:
         some = take_rows(X, rows)
         check_numbers(some)

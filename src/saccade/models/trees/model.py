@@ -71,6 +71,11 @@ class TreeModel:
         outputs = self.walks.parts.shape[1]
         return EACH if outputs == 1 else np.repeat(np.arange(self.ensemble.score.size, dtype=np.uint32), outputs)
 
+    def columns_of(self, parts: NDArray[np.intp]) -> NDArray[np.intp]:
+        trees = parts if self.unit.size == 0 else self.unit[parts]
+        asked = dict.fromkeys(column for tree in dict.fromkeys(trees.tolist()) for column in self.walks.columns_of(tree))
+        return np.array(list(asked), dtype=np.intp)
+
     def values(self, X: Any, rows: NDArray[np.intp]) -> NDArray[np.float32]:
         return self.source(take_rows(X, rows)).bench.values(self.walks.parts)
 

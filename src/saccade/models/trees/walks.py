@@ -134,15 +134,21 @@ class Walks:
         return asked
 
     @cached_property
+    def _bounds(self) -> NDArray[np.int64]:
+        """(trees + 1,) where the nodes of each tree begin."""
+        nodes = self.ensemble.nodes
+        return np.append(nodes.root, nodes.left.size).astype(np.int64)
+
+    def columns_of(self, tree: int) -> list[int]:
+        """Return the columns that a tree can ask for, those nearest to its root first."""
+        nodes, own = self.ensemble.nodes, slice(*self._bounds[tree : tree + 2].tolist())
+        inner = nodes.left[own] != np.arange(own.start, own.stop)
+        return list(dict.fromkeys(nodes.column[own][inner].tolist()))
+
+    @cached_property
     def slots_of(self) -> Any:
         """Return what gives the slots that some trees ask for, in ascending order; for trees as bytes of int64."""
-        nodes = self.ensemble.nodes
-        inner = nodes.left != np.arange(nodes.left.size)
-        ends = np.append(nodes.root[1:], nodes.left.size)
-        own = [
-            np.unique(self.node_slot[start:end][inner[start:end]])
-            for start, end in zip(nodes.root.tolist(), ends.tolist(), strict=True)
-        ]
+        own = [self.slot[self.columns_of(tree)] for tree in range(self.ensemble.score.size)]
 
         @lru_cache(256)
         def slots(trees: bytes) -> NDArray[np.int32]:
