@@ -43,14 +43,16 @@ def descend(packed, X, place, count, steps, node):
     """Go down from ``count`` nodes, each with a row of its own, all by one step and then all by the next.
 
     ``place`` is where in X each row begins. While one walk waits for its value, the others go on. One that has arrived
-    stays where it is.
+    stays where it is. Places and nodes are unsigned, which spares the look whether they count from the end.
     """
+    by_column = np.uint64(X.by_column)
     for _ in range(steps):
-        moved = 0
+        moved = np.uint32(0)
         for j in range(count):
             here = packed[node[j]]
-            value = X.values[place[j] + X.by_column * here.column]
-            to = here.left + (not ((value <= here.threshold) | ((value != value) & (here.missing_left != 0))))
+            value = X.values[place[j] + by_column * here.column]
+            right = not ((value <= here.threshold) | ((value != value) & (here.missing_left != 0)))
+            to = np.uint32(here.left + np.uint32(right))
             moved |= to ^ node[j]
             node[j] = to
         if moved == 0:
@@ -60,18 +62,19 @@ def descend(packed, X, place, count, steps, node):
 @kernel
 def descend_with_sets(packed, nodes, rules, X, place, count, steps, node):
     """Go down as ``descend`` does, where some nodes have sets of categories."""
+    by_column = np.uint64(X.by_column)
     for _ in range(steps):
-        moved = 0
+        moved = np.uint32(0)
         for j in range(count):
             here, at = packed[node[j]], node[j]
-            value = X.values[place[j] + X.by_column * here.column]
+            value = X.values[place[j] + by_column * here.column]
             right = not ((value <= here.threshold) | ((value != value) & (here.missing_left != 0)))
             if nodes.first_word[at] >= 0 and value == value:
                 inside = is_member(
                     value, nodes.first_word[at], nodes.n_words[at], nodes.words, rules.single, rules.least
                 )
                 right = not inside
-            to = here.left + right
+            to = np.uint32(here.left + np.uint32(right))
             moved |= to ^ at
             node[j] = to
         if moved == 0:

@@ -156,6 +156,6 @@ class Bench:
         return missing
 
 
-def _group() -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _group() -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
     """Return room for walks: where the row of each begins, and the node that it has come to."""
-    return np.empty(GROUP, np.int64), np.empty(GROUP, np.int32)
+    return np.empty(GROUP, np.uint64), np.empty(GROUP, np.uint32)
