@@ -121,7 +121,7 @@ def clear_unless_below(bits, x, threshold, keep, every, size):
 
 @kernel
 def clear_unless_among_64(bits, x, members, missing_left, single, least, keep, every, size):
-    """Clear the left subtree of rows whose category is none of ``members``, bits of 64 categories; no branch, no look-up."""
+    """Clear the left subtree of rows whose category is none of ``members``, 64 bits: without a branch or a look-up."""
     for s in range(size):
         value = np.float64(np.float32(x[s])) if single else np.float64(x[s])
         inside = (value > least) & (value < 64.0)

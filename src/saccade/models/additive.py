@@ -39,10 +39,6 @@ class Additive(Protocol):
         """Whether each part needs one column, the one in its place."""
 
     @property
-    def noun(self) -> str:
-        """What a unit is: features, trees."""
-
-    @property
     def classes(self) -> NDArray[Any]:
         """The labels, in the order of the scores."""
 

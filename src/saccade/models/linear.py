@@ -47,7 +47,6 @@ class LinearModel:
     columns: tuple[str, ...] | None = None
 
     unit: ClassVar[NDArray[np.uint32]] = EACH
-    noun: ClassVar[str] = "features"
     parts_are_columns: ClassVar[bool] = True
 
     @property

@@ -68,8 +68,8 @@ def affordable(families: Families, planning: Sample, promise: Promise, average_f
         plan = family.plan(setting)
         if reads(plan) <= average_features:
             return plan
-    least = reads(family.plan(family.settings[-1]))
+    last = family.plan(family.settings[-1])
     raise ValueError(
-        f"No plan reads as few as average_features={average_features} features per row: the boldest reads {least:.3g}. "
-        "Raise it."
+        f"No plan reads as few as average_features={average_features} {last.noun} per row: the boldest reads "
+        f"{reads(last):.3g}. Raise it."
     )

@@ -89,7 +89,7 @@ def prepare(
         calibration.labels,
         classes,
         plan.n_units,
-        priced.scores.noun,
+        plan.noun,
     )
     population = Population(
         regression=families.regression,

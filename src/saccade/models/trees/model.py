@@ -41,7 +41,6 @@ class TreeModel:
     # Where the trees come from, to compare with; not kept with the model.
     witness: Imported | None = field(default=None, repr=False)
 
-    noun: ClassVar[str] = "trees"
     parts_are_columns: ClassVar[bool] = False
 
     @property
