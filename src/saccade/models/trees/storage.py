@@ -4,7 +4,7 @@
 walked over as it is.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,7 +17,7 @@ from saccade.models.trees.imported import Categories
 from saccade.reading.arrays import FLOATS_AND_BYTES, Selection, as_read_only
 from saccade.reading.tables import ColumnSource, Table, as_table
 
-__all__ = ["Layout", "Storage", "storage_of"]
+__all__ = ["Layout", "Rows", "Slots", "Storage", "storage_of"]
 
 Slots = NDArray[np.int32]
 Rows = NDArray[np.uint32]
@@ -76,7 +76,7 @@ class _TableStorage:
     """Columns that are fetched when a tree asks for them."""
 
     dtype: type[np.floating] = np.float64
-    direct = None
+    direct: NDArray[Any] | None = None
 
     def __init__(self, columns: ColumnSource, layout: Layout) -> None:
         self._columns, self._layout = columns, layout
@@ -95,7 +95,7 @@ class _CsrStorage:
     """A CSR matrix, whose rows are laid out one by one."""
 
     dtype: type[np.floating] = np.float64
-    direct = None
+    direct: NDArray[Any] | None = None
 
     def __init__(self, X: Any, layout: Layout) -> None:
         self._X, self._layout = as_read_only(X), layout
@@ -171,10 +171,4 @@ def _looked_up(values: NDArray[Any], categories: Categories) -> NDArray[np.float
         known = categories.values[order]
         place = np.minimum(np.searchsorted(known, values), known.size - 1)
         return np.where(known[place] == values, order[place], np.nan)
-    code: Callable[[Any], float] = _lookup(categories)
-    return np.array([code(value) for value in values.tolist()], dtype=np.float64)
-
-
-def _lookup(categories: Categories) -> Callable[[Any], float]:
-    codes = {value: float(code) for code, value in enumerate(categories.values.tolist())}
-    return lambda value: codes.get(value, np.nan)
+    return np.array([categories.code(value) for value in values.tolist()], dtype=np.float64)
