@@ -19,7 +19,7 @@ DELTA = 0.05
 LIGHT = {"n_estimators": 30, "num_leaves": 8, "learning_rate": 0.2, "verbose": -1, "n_jobs": 1}
 
 
-def table(seed=0, n_rows=3600, classes=2, *, categories=True, gaps=False):
+def table(seed=0, n_rows=3600, classes=2, *, categories=True, gaps=False, noise=True):
     """Return rows of numbers and of a category, and labels that are easy but for some rows."""
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(rng.normal(size=(n_rows, N)).round(2), columns=NAMES)
@@ -32,12 +32,15 @@ def table(seed=0, n_rows=3600, classes=2, *, categories=True, gaps=False):
     X["state"] = pd.Categorical.from_codes(code, STATES) if categories else code.astype(float)
     if gaps:
         X["age"] = X["age"].mask(rng.random(n_rows) < 0.2)
+    if not noise:
+        X["noise"] = 0.0
     return X, np.array(["low", "middle", "high"])[y] if classes == 3 else y
 
 
 MODELS = {
     "lightgbm": ({}, lambda: lgb.LGBMClassifier(**LIGHT), {}),
     "lightgbm, gaps": ({"gaps": True}, lambda: lgb.LGBMClassifier(**LIGHT), {}),
+    "lightgbm, constant": ({"noise": False}, lambda: lgb.LGBMClassifier(**LIGHT), {}),
     "lightgbm, groups": (
         {"categories": False},
         lambda: lgb.LGBMClassifier(**LIGHT),
