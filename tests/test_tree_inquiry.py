@@ -351,6 +351,17 @@ def test_confidence_is_about_right(name):
     assert right.mean() > 0.7
 
 
+def test_columns_have_the_names_of_the_table_where_the_library_writes_them_otherwise():
+    """LightGBM has underscores in the place of spaces."""
+    X, y = table()
+    frame = X.rename(columns={"age": "age in years"})
+    model = MODELS["lightgbm"][1]().fit(frame[:800], y[:800])
+    inquiry = attend(model, frame[800:3200], delta=DELTA, random_state=0).inquire(known=frame.iloc[0])
+    assert inquiry.label == model.predict(frame[:1])[0]
+    with pytest.raises(ValueError, match="column 0 of X is 'years', not 'age_in_years'"):
+        attend(model, frame[800:3200].rename(columns={"age in years": "years"}), delta=DELTA)
+
+
 @pytest.mark.parametrize("beyond", [-1e-9, 1e-9])
 def test_a_value_outside_of_what_was_seen_is_not_certified(beyond):
     attentive, frame = attended("lightgbm")

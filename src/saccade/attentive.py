@@ -156,7 +156,7 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
     order : {"greedy", "sorted", "natural", "permuted", "sampled", "sampled-printed"}
     costs : array of shape (n_features,), or dict of feature or group to cost, optional
         What each feature costs, for the greedy order and for the choice of the plan; 1 where nothing is said. What
-        costs 0 is read first.
+        costs 0 is read first. Features are columns: a tree costs those on the row's path that were not bought before.
     groups : dict of group to features, or a label for each feature, optional
         Features that are bought together, once: a blood sample, a record. A group costs what ``costs`` says of it, or
         the sum of its features' costs.
@@ -183,7 +183,7 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
     plan_ : Plan
     certificate_ : Certificate
     population_ : Population, what the planning rows tell of the features
-    prices_ : Prices
+    prices_ : Prices, by column
     columns_ : list, the columns that the plan can ask for, in reading order; by name where ``fit`` was given names
 
     Examples

@@ -72,13 +72,15 @@ class Inquiry:
 
     Attributes
     ----------
-    wanted : the feature that is asked for next, by name or index; None once the label is clear
+    wanted : the feature that is asked for next, by name or index; None once the label is clear. Of trees, the column
+        that the next node on the row's path needs
     needed : all features that will be asked for before the row is looked at again, ``wanted`` first
     label : None until it is clear
     leaning : the label that the values so far speak for
     margin : the full model's margin as predicted so far; with several classes one per class
     confidence : the estimated probability that the full model gives the label leaned to
-    certified : whether the label is clear and the certificate covers it, with the features that are missing
+    certified : whether the label is clear and the certificate covers it, with the features that are missing. A feature
+        that was missing in rows that planned or calibrated, as trees allow, has a missing value like any other
     outside : the values that lie outside of what was seen when the model was certified, by feature; with any of these
         the label is not certified
     asked : the features asked for so far
@@ -177,7 +179,7 @@ class Inquiry:
         return float(np.mean(decided(drawn) == code))
 
     def tell(self, value: Value) -> None:
-        """Tell the value of the feature that is wanted; None where it cannot be had."""
+        """Tell the value of the feature that is wanted, a number or a category; None where it cannot be had."""
         if self.wanted is None:
             self._refuse_more()
         self.tell_many({self.wanted: value})
