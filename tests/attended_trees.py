@@ -7,7 +7,13 @@ import numpy as np
 import pandas as pd
 import xgboost as xgb
 from catboost import CatBoostClassifier
-from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.tree import DecisionTreeClassifier
 
 from saccade import attend
 
@@ -53,6 +59,12 @@ MODELS = {
         lambda: xgb.XGBClassifier(n_estimators=30, max_depth=3, learning_rate=0.3, n_jobs=1),
         {},
     ),
+    "xgboost, categories": (
+        {},
+        lambda: xgb.XGBClassifier(n_estimators=30, max_depth=3, learning_rate=0.3, n_jobs=1, enable_categorical=True),
+        {"order": "sorted", "boundary": "curved"},
+    ),
+    "lightgbm, threshold": ({}, lambda: lgb.LGBMClassifier(**LIGHT), {"threshold": 0.2}),
     "hist": (
         {},
         lambda: HistGradientBoostingClassifier(max_iter=30, max_leaf_nodes=8, categorical_features="from_dtype"),
@@ -75,6 +87,11 @@ MODELS = {
         ),
         {},
     ),
+    "adaboost": (
+        {"categories": False},
+        lambda: AdaBoostClassifier(DecisionTreeClassifier(max_depth=3), n_estimators=30, random_state=0),
+        {},
+    ),
     "gradient": ({"categories": False}, lambda: GradientBoostingClassifier(n_estimators=30), {}),
 }
 
@@ -84,6 +101,5 @@ def attended(name, delta=DELTA):
     """Return a model that was not fitted on the rows that certify it, and rows that took part in neither."""
     how, make, options = MODELS[name]
     X, y = table(**how)
-    labels = np.unique(y, return_inverse=True)[1] if name == "xgboost" else y
-    model = make().fit(X[:800], labels[:800])
+    model = make().fit(X[:800], y[:800])
     return attend(model, X[800:3200], delta=delta, random_state=0, **options), X[3200:].reset_index(drop=True)

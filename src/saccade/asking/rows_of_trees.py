@@ -57,6 +57,7 @@ class TreeReader:
         if isinstance(value, str):
             return str(value), categories.code(str(value))
         number = finite_number(value, feature)
+        # In a column of texts a number is a code, for the libraries that take codes from arrays.
         are_codes = categories.values.dtype.kind not in "fiub" and not categories.numbers_too
         return number, number if are_codes else categories.code(number)
 
