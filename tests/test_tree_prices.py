@@ -141,6 +141,12 @@ def test_what_is_free_is_asked_for_before_what_is_not():
     assert nothing.prices_.price.sum() == 0
 
 
+def test_fewest_columns_by_price_is_refused_for_trees():
+    attentive, frame = attended("lightgbm")
+    with pytest.raises(ValueError, match="they share columns"):
+        attend(attentive.estimator_.estimator, frame, costs={"age": 3.0}, fewest="columns")
+
+
 def test_ranges_and_gaps_are_by_column_and_moments_by_part():
     for name in ("lightgbm, gaps", "forest, three", "catboost, three"):
         attentive, _ = attended(name)
