@@ -1,8 +1,8 @@
 """What a decision by boosted trees costs where columns cost money: attend, against LightGBM's own way to save.
 
-Run with ``make bench``. LightGBM can be fitted so that it prefers cheap columns (CEGB): with
-``cegb_penalty_feature_coupled`` a column is paid for once in the whole model, with ``cegb_penalty_feature_lazy`` once in
-a row. What is fitted so is still read whole. ``attend`` takes any model and stops early, and both together do both.
+Run with ``make bench``. LightGBM can be fitted so that it prefers cheap columns (CEGB): a column is paid for once in
+the whole model with ``cegb_penalty_feature_coupled``, and once in a row with ``cegb_penalty_feature_lazy``. What is
+fitted so is still read whole. ``attend`` takes any model and stops early, and both together do both.
 
 A row pays for the columns on its paths through the trees that are read, each once, in every contestant; 'everything' is
 all columns. Of the models that CEGB gives at several trade-offs, the cheapest is taken among those that are at least as

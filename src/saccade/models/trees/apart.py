@@ -48,7 +48,11 @@ def take_apart(model: Any) -> TreeModel | None:
     additive = TreeModel(
         imported.ensemble, imported.classes, given, imported.categories, imported.absent, witness=imported
     )
-    return additive if threshold is None else additive.counted_from(threshold.margin(model, additive.classes, additive.margin_at))
+    return (
+        additive
+        if threshold is None
+        else additive.counted_from(threshold.margin(model, additive.classes, additive.margin_at))
+    )
 
 
 def as_classifier(model: Any) -> Any:

@@ -1,7 +1,7 @@
 """The columns of rows that plan or calibrate: what they were seen to hold, and how trees read the rows without some."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from saccade.kernels.blocks import gather
 from saccade.models.additive import Ranges
 from saccade.models.trees.source import TreeSource
-from saccade.models.trees.storage import Rows, Slots, Storage
+from saccade.models.trees.storage import Direct, Rows, Slots, Storage
 from saccade.reading.arrays import Selection
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class TreeColumns:
 class _KeptStorage:
     """Columns that lie side by side already."""
 
-    direct: NDArray[Any] | None = None
+    direct: Direct | None = None
 
     def __init__(self, values: NDArray[np.floating]) -> None:
         self._values = values  # (slots, rows)
@@ -93,7 +93,7 @@ class _KeptStorage:
 class _LackingStorage:
     """Another storage, some columns of which are missing."""
 
-    direct: NDArray[Any] | None = None
+    direct: Direct | None = None
 
     def __init__(self, storage: Storage, absent: Slots) -> None:
         self._storage, self._absent = storage, absent
