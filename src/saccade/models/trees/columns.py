@@ -9,16 +9,13 @@ from numpy.typing import NDArray
 from saccade.kernels.blocks import gather
 from saccade.models.additive import Ranges
 from saccade.models.trees.source import TreeSource
-from saccade.models.trees.storage import Direct, Rows, Slots, Storage
+from saccade.models.trees.storage import BLOCK, Direct, Rows, Slots, Storage
 from saccade.reading.arrays import Selection
 
 if TYPE_CHECKING:
     from saccade.models.trees.model import TreeModel
 
 __all__ = ["TreeColumns"]
-
-# Rows whose columns are brought side by side at once.
-BLOCK = 4096
 
 
 class TreeColumns:

@@ -85,7 +85,7 @@ class Walks:
         """
         kind, nodes = np.dtype(dtype), self.ensemble.nodes
         if (kind, by_slot) not in self._packed:
-            fields = [("threshold", kind), ("column", "i4"), ("left", "i4"), ("missing_left", "i4")]
+            fields = [("threshold", kind), ("column", "u4"), ("left", "u4"), ("missing_left", "u4")]
             made = np.empty(nodes.left.size, np.dtype(fields, align=True))
             made["threshold"], made["left"], made["missing_left"] = self.threshold(kind), nodes.left, nodes.missing_left
             made["column"] = self.node_slot if by_slot else nodes.column
