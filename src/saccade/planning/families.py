@@ -45,6 +45,7 @@ class Priced:
 
     scores: Scores
     prices: Prices | PathPrices
+    purchases: Prices  # of columns
     looking: bool  # whether a checkpoint costs anything, too
 
     @property

@@ -10,6 +10,7 @@ from saccade.planning.absence import Population
 from saccade.planning.boundaries import Boundary, Conditional
 from saccade.planning.choosing import Sample, affordable, boldest
 from saccade.planning.families import Families, Goal, Priced
+from saccade.planning.paths import PathPrices
 from saccade.planning.planners import plan_columns, plan_families
 from saccade.planning.spare import spare_features
 from saccade.promises.certificate import Certificate
@@ -92,19 +93,23 @@ def prepare(
         plan.noun,
     )
     population = Population(
-        regression=families.regression,
-        mean=planning.values.mean(axis=0, dtype=np.float64),
-        variance=planning.values.var(axis=0, dtype=np.float64),
-        low=np.minimum(planning.values.min(axis=0), calibration.values.min(axis=0)).astype(np.float64),
-        high=np.maximum(planning.values.max(axis=0), calibration.values.max(axis=0)).astype(np.float64),
+        families.regression,
+        planning.values.mean(axis=0, dtype=np.float64),
+        planning.values.var(axis=0, dtype=np.float64),
+        *planning.ranges().joined(calibration.ranges()),
     )
-    spare = spare_features(plan, promise, certificate, population, priced.prices, calibration)
+    spare = spare_features(plan, promise, certificate, population, priced.purchases, calibration)
     return Prepared(plan, certificate, replace(population, spare=spare))
 
 
 def _families(priced: Priced, planning: Sample, terms: Terms, goal: Goal, seed: int) -> Families:
     if terms.fewest == "features":
         return plan_families(priced, planning.values, terms.boundary, terms.order, goal, seed)
+    if isinstance(priced.prices, PathPrices):
+        raise ValueError(
+            "fewest='columns' does not go with costs or groups where the model is made of trees: they share columns, "
+            "so that leaving out a tree has no price of its own. Leave one of the two out."
+        )
     if not isinstance(terms.boundary, Conditional) or terms.order != "greedy":
         raise ValueError(
             f"fewest='columns' chooses its own order by what features tell of the margin: it does not go with "

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from saccade.models.trees.columns import TreeColumns
 from saccade.models.trees.ensemble import Ensemble
 from saccade.models.trees.imported import Categories, Imported
 from saccade.models.trees.source import TreeSource
@@ -96,10 +97,8 @@ class TreeModel:
         """Return the node where each row ends in each tree, (rows, trees)."""
         return self.source(take_rows(X, rows)).bench.values(self.walks.numbers)
 
-    @property
-    def ways(self) -> NDArray[np.bool_]:
-        """(nodes, columns) the columns that lie on the way to each node."""
-        return self.walks.ways
+    def columns_in(self, X: Any, rows: NDArray[np.intp]) -> TreeColumns:
+        return TreeColumns(self, storage_of(take_rows(X, rows), self._layout))
 
     def source(self, X: Any) -> TreeSource:
         return TreeSource(self, storage_of(X, self._layout))

@@ -4,7 +4,7 @@
 walked over as it is, whichever way its memory runs.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
@@ -18,7 +18,7 @@ from saccade.models.trees.imported import Categories
 from saccade.reading.arrays import FLOATS_AND_BYTES, Selection, as_read_only
 from saccade.reading.tables import ColumnSource, Table, as_table
 
-__all__ = ["BLOCK", "Direct", "Layout", "Storage", "storage_of"]
+__all__ = ["BLOCK", "Direct", "Layout", "Rows", "Slots", "Storage", "storage_of"]
 
 # Rows that a plan is run over together.
 BLOCK = 4096
@@ -228,10 +228,4 @@ def _looked_up(values: NDArray[Any], categories: Categories) -> NDArray[np.float
         known = categories.values[order]
         place = np.minimum(np.searchsorted(known, values), known.size - 1)
         return np.where(known[place] == values, order[place], np.nan)
-    code: Callable[[Any], float] = _lookup(categories)
-    return np.array([code(value) for value in values.tolist()], dtype=np.float64)
-
-
-def _lookup(categories: Categories) -> Callable[[Any], float]:
-    codes = {value: float(code) for code, value in enumerate(categories.values.tolist())}
-    return lambda value: codes.get(value, np.nan)
+    return np.array([categories.code(value) for value in values.tolist()], dtype=np.float64)
