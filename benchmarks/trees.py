@@ -1,14 +1,15 @@
 """What trees that are read until the label is clear must show, beside LightGBM, lleaves, XGBoost and scikit-learn.
 
 Run with ``make bench-trees``. One thread; the public ``predict`` with its checks and conversions; times are medians of
-interleaved calls, in microseconds per row, with the quartiles of the ratios. Rows that the model was not fitted on plan
-and calibrate, and others are read.
+interleaved turns, in microseconds per row, with the quartiles of the ratios. In a turn each is called four times: the
+first call finds the caches full of another's data (cold), the median of the others is what a busy service sees (warm).
+Rows that the model was not fitted on plan and calibrate, and others are read.
 """
 
 import os
 
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-    os.environ.setdefault(name, "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from time import perf_counter
+from typing import NamedTuple
 
 import lightgbm
 import numpy as np
@@ -59,23 +61,40 @@ def attended(model, rows, **terms):
         return None, str(error).split(". ")[0]
 
 
-def interleaved(calls, rows, rounds=9):
-    """Call each in turn; return microseconds per row, (rounds,) of each. A call may return the seconds it took."""
+class Times(NamedTuple):
+    """Microseconds per row in each turn."""
+
+    cold: np.ndarray
+    warm: np.ndarray
+
+
+def interleaved(calls, rows, turns=7, again=3):
+    """Call each in turn, several times; a call may return the seconds it took."""
     times = {name: [] for name in calls}
-    for turn in range(rounds + 1):
+    for _ in range(turns):
         for name, call in calls.items():
-            start = perf_counter()
-            taken = call()
-            if turn:
-                seconds = taken if isinstance(taken, float) else perf_counter() - start
-                times[name].append(1e6 * seconds / rows)
-    return {name: np.array(values) for name, values in times.items()}
+            times[name].append([1e6 * seconds(call) / rows for _ in range(1 + again)])
+    return {name: Times(np.array(got)[:, 0], np.median(np.array(got)[:, 1:], axis=1)) for name, got in times.items()}
+
+
+def seconds(call):
+    start = perf_counter()
+    taken = call()
+    return taken if isinstance(taken, float) else perf_counter() - start
 
 
 def compared(times, name):
-    """Return how many times as fast we are, as a text: the median of the ratios within a round, and their quartiles."""
-    low, middle, high = np.quantile(times[name] / times["ours"], [0.25, 0.5, 0.75])
-    return f"{name} {np.median(times[name]):6.2f} µs, {middle:4.0f} times ({low:.0f} to {high:.0f})"
+    """Return how many times as fast we are: the median of the ratios within a turn, and their quartiles."""
+    said = []
+    for state in ("warm", "cold"):
+        peer, ours = getattr(times[name], state), getattr(times["ours"], state)
+        low, middle, high = np.quantile(peer / ours, [0.25, 0.5, 0.75])
+        said.append(f"{middle:.0f} ({low:.0f} to {high:.0f}) {state}")
+    return f"{name} {np.median(times[name].warm):.2f} µs, times {', '.join(said)}"
+
+
+def ours(times):
+    return f"ours {np.median(times['ours'].warm):.3f} warm, {np.median(times['ours'].cold):.3f} cold"
 
 
 # Reading trees a row ------------------------------------------------------------------------------------------------
@@ -83,11 +102,13 @@ def compared(times, name):
 
 def trees_per_row():
     print(
-        "\nTrees a row on test rows, and labels that differ from the full model's (%); LightGBM's pred_early_stop at the"
+        "\nTrees a row on test rows, and labels that differ from the full model's (%); in boosting order; and LightGBM's"
     )
-    print("same disagreement, its margin chosen on these very rows (at most half of it is asked)")
     print(
-        f"{'':14}{'trees':>6}{'delta':>7}  {'promise':8}{'ours':>7}{'differ':>8}{'natural':>9}{'early stop':>12}{'asked':>7}"
+        "pred_early_stop at the same disagreement, its margin chosen on these very rows (at most half of it is asked)"
+    )
+    print(
+        f"{'':14}{'trees':>6}{'delta':>7}  {'promise':8}{'ours':>7}{'differ':>8}{'natural':>9}{'early':>8}{'asked':>7}"
     )
     for table in TABLES:
         for n_trees in SIZES:
@@ -99,22 +120,18 @@ def trees_per_row():
 def report_trees(table, n_trees, delta, promise):
     rows, model = split(table), boosted(table, n_trees)
     head = f"{table:14}{n_trees:6}{delta:7.3f}  {promise:8}"
-    attentive, reason = attended(
-        model, rows.given, delta=delta, promise=promise, calibration_size=0.5 if delta < 0.01 else 0.3
-    )
+    terms = {"delta": delta, "promise": promise, "calibration_size": 0.3 if delta >= 0.01 else 0.5}
+    attentive, reason = attended(model, rows.given, **terms)
     if attentive is None:
         print(f"{head}  {reason}", flush=True)
         return
     full, reading = model.predict(rows.test), attentive.read(rows.test)
     differ = np.mean(reading.label != full)
-    natural, _ = attended(model, rows.given, delta=delta, promise=promise, order="natural")
+    natural, _ = attended(model, rows.given, order="natural", **terms)
     in_order = "" if natural is None else f"{natural.read(rows.test).n_read.mean():.1f}"
     asked = TREES_ASKED.get(table, "") if (n_trees, delta, promise) == (500, 0.01, "rows") else ""
-    print(
-        f"{head}{reading.n_read.mean():7.1f}{100 * differ:8.2f}{in_order:>9}"
-        f"{early_stop(attentive, rows.test, differ):12.1f}{asked:>7}",
-        flush=True,
-    )
+    stopped = early_stop(attentive, rows.test, differ)
+    print(f"{head}{reading.n_read.mean():7.1f}{100 * differ:8.2f}{in_order:>9}{stopped:8.1f}{asked:>7}", flush=True)
 
 
 def early_stop(attentive, X, differ, every=10):
@@ -140,21 +157,18 @@ def early_stop(attentive, X, differ, every=10):
 
 
 def time_per_row():
-    print("\nTime per row of predict, 500 trees, delta = 0.01 (µs), one thread")
+    print("\nTime per row of predict, 500 trees, delta = 0.01 (µs), one thread; lleaves: at least 3 times")
     for table, asked in RATIO_ASKED.items():
         rows, model = split(table), boosted(table, 500)
-        for promise in ("rows", "classes"):
-            attentive, _ = attended(model, rows.given, promise=promise)
-            with lleaves(model, rows.test) as leaves:
+        with lleaves(model, rows.test) as leaves:
+            for promise in ("rows", "classes"):
+                attentive, _ = attended(model, rows.given, promise=promise)
                 calls = {"LightGBM": lambda m=model, X=rows.test: m.predict(X, num_threads=1)}
                 calls |= {} if isinstance(leaves, str) else {"lleaves": leaves}
                 calls |= {"ours": lambda m=attentive, X=rows.test: m.predict(X)}
                 times = interleaved(calls, len(rows.test))
-            beside = f"{compared(times, 'lleaves')} (3)" if "lleaves" in times else leaves
-            print(
-                f"{table:14}{promise:8}ours {np.median(times['ours']):6.3f}   {compared(times, 'LightGBM')} ({asked}); {beside}",
-                flush=True,
-            )
+                print(f"{table:14}{promise:9}{ours(times)}; {compared(times, 'LightGBM')} ({asked})")
+                print(f"{'':23}{compared(times, 'lleaves') if 'lleaves' in times else leaves}", flush=True)
 
 
 @contextmanager
@@ -205,53 +219,46 @@ def as_codes(X):
 def other_libraries():
     print("\nOther libraries, 500 trees, delta = 0.01, by rows, on arrays of numbers (µs), one thread")
     for table, asked in RATIO_ASKED.items():
-        rows = split(table)._replace(
-            X=as_codes(split(table).X), given=as_codes(split(table).given), test=as_codes(split(table).test)
-        )
-        models = {
-            "XGBoost inplace_predict": xgboost.XGBClassifier(
-                n_estimators=500,
-                max_leaves=31,
-                max_depth=0,
-                learning_rate=0.05,
-                grow_policy="lossguide",
-                tree_method="hist",
-                n_jobs=1,
-            ),
-            "HistGradientBoosting": HistGradientBoostingClassifier(
-                max_iter=500, learning_rate=0.05, early_stopping=False
-            ),
-            "RandomForest": RandomForestClassifier(500, n_jobs=1, random_state=0),
-        }
-        for name, model in models.items():
-            X, given, test = (
-                np.nan_to_num(part) if name == "RandomForest" else part for part in (rows.X, rows.given, rows.test)
+        X, y, given, test = split(table)
+        for name, model in others().items():
+            fit, plan, read = (
+                without_gaps(part) if name == "RandomForest" else as_codes(part) for part in (X, given, test)
             )
-            model.fit(X, rows.y)
-            attentive, reason = attended(model, given, promise="rows")
+            model.fit(fit, y)
+            attentive, reason = attended(model, plan, promise="rows")
             if attentive is None:
                 print(f"{table:14}{name}: {reason}")
                 continue
-            full = (
-                (lambda m=model, X=test: m.get_booster().inplace_predict(X))
-                if name.startswith("XGB")
-                else (lambda m=model, X=test: m.predict(X))
-            )
-            times = interleaved({name: full, "ours": lambda m=attentive, X=test: m.predict(X)}, len(test), rounds=5)
-            reading = attentive.read(test)
-            differ = 100 * np.mean(reading.label != model.predict(test))
-            least = 50 if name == "RandomForest" else asked
+            full = model.get_booster().inplace_predict if name.startswith("XGBoost") else model.predict
+            calls = {name: lambda call=full, X=read: call(X), "ours": lambda m=attentive, X=read: m.predict(X)}
+            times, reading = interleaved(calls, len(read), turns=3, again=2), attentive.read(read)
+            differ = 100 * np.mean(reading.label != model.predict(read))
             print(
-                f"{table:14}ours {np.median(times['ours']):6.3f}, {reading.n_read.mean():5.1f} trees, {differ:.2f} % differ   {compared(times, name)} ({least})",
+                f"{table:14}{reading.n_read.mean():5.1f} trees, {differ:.2f} % differ; {ours(times)}; "
+                f"{compared(times, name)} ({50 if name == 'RandomForest' else asked})",
                 flush=True,
             )
 
 
+def others():
+    """Return models of 500 trees of other libraries, those that are boosted of 31 leaves."""
+    by_leaves = {"max_leaves": 31, "max_depth": 0, "grow_policy": "lossguide", "tree_method": "hist"}
+    return {
+        "XGBoost inplace_predict": xgboost.XGBClassifier(n_estimators=500, learning_rate=0.05, n_jobs=1, **by_leaves),
+        "HistGradientBoosting": HistGradientBoostingClassifier(max_iter=500, learning_rate=0.05, early_stopping=False),
+        "RandomForest": RandomForestClassifier(500, n_jobs=1, random_state=0),
+    }
+
+
+def without_gaps(X):
+    return np.nan_to_num(as_codes(X))
+
+
 def full_read_and_one_row():
     print(
-        "\nA full read, 500 trees (ns a tree and row; at most 15 where LightGBM takes 58), and one row at a time (µs; under"
+        "\nA full read, 500 trees (ns a tree and row; at most 15 where LightGBM takes 58), and one row at a time, median"
     )
-    print("20 where LightGBM's Booster takes 38)")
+    print("mean of 600 (µs; under 20 where LightGBM's Booster takes 38)")
     for table in ("noisy", "MNIST 3 vs 8"):
         rows, model = split(table), boosted(table, 500)
         attentive, _ = attended(model, rows.given, promise="rows")
@@ -259,50 +266,38 @@ def full_read_and_one_row():
             "LightGBM": lambda m=model, X=rows.test: m.predict(X, raw_score=True, num_threads=1),
             "ours": lambda m=attentive, X=rows.test: m.full_margin(X),
         }
-        times = interleaved(calls, len(rows.test), rounds=5)
-        single = {"booster": [], "LGBMClassifier": [], "ours": []}
+        full = {name: 2 * np.median(got.warm) for name, got in interleaved(calls, len(rows.test), turns=3).items()}
+        single = {
+            "Booster": lambda x, m=model: m.booster_.predict(x, num_threads=1),
+            "LGBMClassifier": lambda x, m=model: m.predict(x, num_threads=1),
+            "ours": attentive.predict,
+        }
+        taken = {name: [] for name in single}
         for i in range(600):
-            row = rows.test[i : i + 1]
-            for name, predict in (
-                ("booster", model.booster_.predict),
-                ("LGBMClassifier", model.predict),
-                ("ours", attentive.predict),
-            ):
-                options = {} if name == "ours" else {"num_threads": 1}
-                start = perf_counter()
-                predict(row, **options)
-                single[name].append(1e6 * (perf_counter() - start))
-        one = ", ".join(
-            f"{name} {np.median(values):.1f} (mean {np.mean(values):.1f})" for name, values in single.items()
-        )
-        print(
-            f"{table:14}ours {2 * np.median(times['ours']):.1f}, LightGBM {2 * np.median(times['LightGBM']):.1f}; one row: {one}",
-            flush=True,
-        )
+            for name, predict in single.items():
+                taken[name].append(1e6 * seconds(lambda predict=predict, x=rows.test[i : i + 1]: predict(x)))
+        one = ", ".join(f"{name} {np.median(got):.1f}, {np.mean(got):.1f}" for name, got in taken.items())
+        print(f"{table:14}ours {full['ours']:.1f}, LightGBM {full['LightGBM']:.1f}; one row: {one}", flush=True)
 
 
 def planning():
     print(
-        "\nSeconds to plan 500 trees on 20,000 rows (under 5), and to take 2,000 trees apart (under 2), kernels compiled"
+        "\nSeconds to plan 500 trees on 20,000 rows (under 5), and to take 2,000 apart (under 2); kernels compiled"
     )
     for table in TABLES:
-        rows = split(table)
-        attended(boosted(table, 100), rows.given)
-        start = perf_counter()
-        take_apart(boosted(table, 2000))
-        taken = perf_counter() - start
-        seconds = [
-            f"{promise} {attended(boosted(table, 500), rows.given, promise=promise)[1]:.1f}"
-            for promise in ("rows", "classes")
-        ]
-        print(f"{table:14}{len(rows.given):,} rows: {', '.join(seconds)}; apart {taken:.2f}", flush=True)
+        given = split(table).given
+        attended(boosted(table, 100), given)
+        model, larger = boosted(table, 500), boosted(table, 2000)
+        planned = [f"{promise} {attended(model, given, promise=promise)[1]:.1f}" for promise in ("rows", "classes")]
+        apart = seconds(lambda model=larger: take_apart(model))
+        print(f"{table:14}{len(given):,} rows: {', '.join(planned)}; apart {apart:.2f}", flush=True)
 
 
 def kept():
     print(
-        f"\nPromise kept, 100 trees, delta = 0.02, 6,000 rows given, {SPLITS} splits: broken by rows, and by class lost and"
+        f"\nPromise kept, 100 trees, delta = 0.02, 6,000 rows given, {SPLITS} splits: broken by rows, and by class lost"
     )
-    print(f"false, on some 30,000 rows that neither fitted nor planned (at most {MOST_BROKEN} of each)")
+    print(f"and false, on some 30,000 rows that neither fitted nor planned (at most {MOST_BROKEN} of each)")
     for name, table in (("noisy", noisy), ("mixed table", mixed)):
         rows = table(54_000)
         model = lightgbm.LGBMClassifier(n_estimators=100, num_leaves=31, n_jobs=-1, verbose=-1).fit(rows.X, rows.y)

@@ -25,7 +25,8 @@ def applicants(n: int = 24_000, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray
             "credit file": rng.normal(600, 90, n).round(),
         }
     )
-    score = 0.012 * (table["credit file"] - 560) + 0.9 * np.log(table["income"] / table["debt"]) - 1.5 * (work == "none")
+    score = 0.012 * (table["credit file"] - 560) + 0.9 * np.log(table["income"] / table["debt"])
+    score -= 1.5 * (work == "none")
     table.loc[rng.random(n) < 0.1, "months at address"] = np.nan
     return table, np.where(score + rng.logistic(0, 0.5, n) > 0, "repaid", "defaulted")
 
@@ -38,10 +39,11 @@ def main() -> None:
     attentive = saccade.attend(model, held_out, delta=0.02, random_state=0)
     print(attentive.certificate_)
     reading = attentive.read(new)
-    print(f"new rows: {reading.n_read.mean():.1f} trees a row, {np.mean(reading.label != model.predict(new)):.2%} differ")
+    differ = np.mean(reading.label != model.predict(new))
+    print(f"new rows: {reading.n_read.mean():.1f} trees a row, {differ:.2%} differ")
 
     # What is asked of an applicant costs nothing; a credit file is bought, and looked up only where it is needed.
-    costs = {name: 0.0 for name in X.columns} | {"credit file": 4.0, "debt": 1.0}
+    costs = dict.fromkeys(X.columns, 0.0) | {"credit file": 4.0, "debt": 1.0}
     frugal = saccade.attend(model, held_out, delta=0.02, costs=costs, random_state=0)
     read = frugal.predict_lazily(lambda row, name: new[name].iloc[row], range(500))
     print(f"with costs: {read.spent.mean():.2f} of {sum(costs.values()):g} spent a row")
