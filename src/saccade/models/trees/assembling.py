@@ -49,6 +49,8 @@ def assemble(trees: Sequence[Tree]) -> Nodes:
     if not number_siblings(*given, starts, sizes, to, where, depth):
         raise ValueError("A tree has a child that is no node of it, or a node with two parents.")
     value = np.concatenate([np.asarray(tree.value, np.float64).reshape(tree.left.size, -1) for tree in trees])
+    if not np.isfinite(value[given[0] < 0]).all():
+        raise ValueError("A leaf has a value that is not finite.")
     column, threshold, missing_left = (
         joined(name, kind) for name, kind in (("column", np.int32), ("threshold", np.float64), ("missing_left", bool))
     )
