@@ -1,0 +1,253 @@
+"""Tree ensembles read until the label is clear: the library's own labels and bits, whatever holds the rows."""
+
+import pickle
+
+import lightgbm as lgb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from attended_trees import DELTA, LIGHT, MODELS, attended, table
+from effort import repetitions
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from promised import assert_kept
+from sklearn.base import clone
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.model_selection import FixedThresholdClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from saccade import AttentiveClassifier, attend
+from saccade.models.trees.model import TreeModel
+from saccade.study.report.plans import plot_plan
+
+PLAIN = {"categories": False}
+
+
+def numbers(n_rows=3600, seed=0, **how):
+    X, y = table(seed, n_rows, **PLAIN, **how)
+    return X.to_numpy(), y
+
+
+@pytest.fixture(scope="module")
+def boosted():
+    X, y = numbers()
+    return lgb.LGBMClassifier(**LIGHT).fit(X[:800], y[:800]), X
+
+
+@pytest.fixture(scope="module")
+def attentive(boosted):
+    model, X = boosted
+    return attend(model, X[800:3200], delta=DELTA, random_state=0)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_new_rows_keep_their_labels_at_the_level_that_was_promised(name):
+    attentive, X = attended(name)
+    full = np.asarray(attentive.estimator_.predict(X)).ravel()
+    assert_kept(attentive.predict(X), full, attentive.classes_, DELTA)
+    assert attentive.certificate_.features_per_row < attentive.certificate_.n_features
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_one_row_is_read_as_it_is_among_others(name):
+    attentive, X = attended(name)
+    together = attentive.read(X)
+    for i in (0, 3, 77):
+        alone = attentive.read(X[i : i + 1])
+        assert (alone.label[0], alone.n_read[0], alone.stopped[0]) == (
+            together.label[i],
+            together.n_read[i],
+            together.stopped[i],
+        )
+        np.testing.assert_allclose(alone.margin[0], together.margin[i], rtol=1e-12)
+
+
+def test_a_full_read_has_the_models_own_margin_to_the_bit(boosted, attentive):
+    model, X = boosted
+    assert np.array_equal(attentive.full_margin(X), model.predict(X, raw_score=True))
+    reading = attentive.read(X)
+    assert not reading.stopped.all()
+    whole = ~reading.stopped
+    assert np.array_equal(reading.margin[whole], model.predict(X[whole], raw_score=True))
+    assert (reading.n_read[whole] == 30).all()
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 2**31), st.sampled_from([1, 7, 300]), st.sampled_from([np.float64, np.float32]))
+def test_every_storage_is_read_alike(attentive, seed, n_rows, kind):
+    rows = np.random.default_rng(seed).normal(size=(n_rows, 8)).round(1).astype(kind)
+    rows[np.random.default_rng(seed + 1).random(rows.shape) < 0.2] = np.nan
+    names = [f"c{j}" for j in range(8)]
+    expected = attentive.read(rows)
+    strided = np.repeat(np.repeat(rows, 2, axis=0), 3, axis=1)[::2, ::3]
+    backwards = np.ascontiguousarray(rows[::-1, ::-1])[::-1, ::-1]
+    frame = pl.DataFrame(rows, schema=names)
+    sparse = sp.csr_array(np.nan_to_num(rows))
+    for X in (np.asfortranarray(rows), strided, backwards, pd.DataFrame(rows, columns=names), frame, frame.to_arrow()):
+        reading = attentive.read(X)
+        assert np.array_equal(reading.label, expected.label)
+        assert np.array_equal(reading.n_read, expected.n_read)
+        np.testing.assert_allclose(reading.margin, expected.margin, rtol=1e-12)
+    dense = attentive.read(np.nan_to_num(rows))
+    assert np.array_equal(attentive.read(sparse).n_read, dense.n_read)
+    assert np.array_equal(attentive.read(sparse).label, dense.label)
+
+
+def test_threads_change_no_bit(attentive):
+    rows = np.random.default_rng(0).normal(size=(50_000, 8))
+    alone, threaded = attentive.read(rows), clone(attentive)
+    threaded.__dict__.update(attentive.__dict__ | {"n_jobs": 2})
+    together = threaded.read(rows)
+    assert np.array_equal(alone.margin, together.margin)
+    assert np.array_equal(alone.n_read, together.n_read)
+
+
+def test_the_same_seed_gives_the_same_plan(boosted):
+    model, X = boosted
+    plans = [attend(model, X[800:3200], delta=DELTA, random_state=3).plan_ for _ in range(2)]
+    assert all(np.array_equal(a, b) for a, b in zip(*plans, strict=True))
+
+
+def test_plans_and_certificates_speak_of_trees(attentive, boosted, tmp_path):
+    said = attentive.plan_.describe()
+    assert said.startswith("Of 30 trees, all are read of a row")
+    assert " of 30 trees were read per row." in str(attentive.certificate_)
+    figure = plot_plan(attentive, boosted[1][3200:])
+    assert figure.axes[0].get_xlabel() == "trees read"
+    assert figure.axes[1].get_yticklabels()[0].get_text() == f"tree {attentive.plan_.order[0]}"
+    figure.savefig(tmp_path / "plan.svg")
+
+
+def test_trees_of_several_outputs_count_once():
+    attentive, X = attended("forest, three")
+    plan, certificate = attentive.plan_, attentive.certificate_
+    assert (plan.n_features, plan.n_units, certificate.n_features) == (120, 40, 40)
+    reading = attentive.read(X)
+    assert reading.n_read.max() <= 40
+    assert set(np.unique(reading.n_read)) <= {*plan.units_among(plan.checkpoints).tolist(), 40}
+    assert plot_plan(attentive, X).axes[1].get_yticklabels()[0].get_text() == f"tree {plan.units[0]}"
+
+
+def test_columns_are_those_of_the_trees():
+    attentive, X = attended("lightgbm, constant")
+    assert "noise" not in attentive.columns_  # constant, so that no tree asks for it
+    assert set(attentive.columns_) <= set(X.columns)
+    fewer = X[[name for name in X.columns if name in attentive.columns_]]
+    assert np.array_equal(attentive.predict(fewer), attentive.predict(X))
+
+
+def test_the_librarys_own_order(boosted):
+    model, X = boosted
+    natural = attend(model, X[800:3200], delta=DELTA, order="natural", random_state=0)
+    assert np.array_equal(natural.plan_.order, np.arange(natural.plan_.order.size))
+
+
+def test_a_budget_of_trees(boosted):
+    model, X = boosted
+    frugal = attend(model, X[800:3200], average_features=4, random_state=0)
+    assert frugal.read(X[800:]).n_read.mean() < 4.5
+    with pytest.raises(ValueError, match=r"average_features=0\.1 trees per row"):
+        attend(model, X[800:3200], average_features=0.1)
+
+
+@pytest.mark.parametrize("promise", ["rows", "accuracy"])
+@pytest.mark.parametrize("boundary", ["conditional", "curved", "constant"])
+def test_other_promises_and_boundaries(boosted, promise, boundary):
+    model, X = boosted
+    y = numbers()[1]
+    other = attend(model, X[800:3200], y[800:3200], delta=DELTA, promise=promise, boundary=boundary, random_state=0)
+    assert np.mean(other.predict(X[3200:]) != model.predict(X[3200:])) < 2 * DELTA
+
+
+def test_a_threshold_moves_the_decision(boosted):
+    model, X = boosted
+    probability = model.predict_proba(X[3200:])[:, 1]
+    for moved in (
+        attend(model, X[800:3200], delta=DELTA, threshold=0.2, random_state=0),
+        attend(FixedThresholdClassifier(model, threshold=0.2), X[800:3200], delta=DELTA, random_state=0),
+    ):
+        assert np.mean(moved.predict(X[3200:]) != (probability >= 0.2)) < 2 * DELTA
+        assert np.array_equal(moved.full_margin(X[3200:]) > 0, probability >= 0.2)
+
+
+@pytest.mark.parametrize("estimator", [HistGradientBoostingClassifier(max_iter=20), RandomForestClassifier(30)])
+def test_fit_fits_plans_and_calibrates_on_rows_of_its_own(estimator):
+    X, y = numbers(6000)
+    model = AttentiveClassifier(estimator, delta=DELTA, random_state=0).fit(X[:5000], y[:5000])
+    assert np.mean(model.predict(X[5000:]) == y[5000:]) > 0.85
+    assert not hasattr(clone(model), "plan_")
+
+
+def test_a_copy_by_pickle_reads_alike(attentive, boosted):
+    copied = pickle.loads(pickle.dumps(attentive))
+    assert np.array_equal(copied.read(boosted[1]).margin, attentive.read(boosted[1]).margin)
+
+
+def test_a_missing_value_is_a_value_where_the_library_takes_it():
+    attentive, X = attended("lightgbm, gaps")
+    assert X["age"].isna().any()
+    assert np.isfinite(attentive.read(X).margin).all()
+
+
+@pytest.mark.parametrize("model", [GradientBoostingClassifier(n_estimators=10), RandomForestClassifier(10)])
+def test_a_missing_value_is_named_where_the_library_takes_none(model):
+    X, y = numbers()
+    attentive = attend(model.fit(X[:800], y[:800]), X[800:3200], delta=0.1, random_state=0)
+    bad = X[3200:].copy()
+    bad[5, 3] = np.nan
+    with pytest.raises(ValueError, match="NaN at row 5, feature 3"):
+        attentive.predict(bad)
+    with pytest.raises(ValueError, match="row"):
+        attend(model, np.where(np.arange(len(X))[:, None] == 900, np.nan, X)[800:3200], delta=0.1, random_state=0)
+
+
+def test_what_stands_before_trees_is_named():
+    X, y = numbers()
+    model = make_pipeline(StandardScaler(), HistGradientBoostingClassifier(max_iter=5)).fit(X[:800], y[:800])
+    with pytest.raises(TypeError, match="StandardScaler stands before the trees of HistGradientBoostingClassifier"):
+        attend(model, X[800:])
+
+
+def test_trees_that_are_misread_are_refused(boosted, monkeypatch):
+    model, X = boosted
+    right = TreeModel.raw
+    monkeypatch.setattr(TreeModel, "raw", lambda self, sums: np.nextafter(right(self, sums), np.inf))
+    with pytest.raises(TypeError, match=r"LightGBM .* are not read as it reads them: row \d+ of X has the margin"):
+        attend(model, X[800:3200], delta=DELTA, random_state=0)
+
+
+def test_a_model_that_overrides_predict_is_refused(boosted):
+    class Stubborn(lgb.LGBMClassifier):
+        def predict(self, X, **options):
+            return 1 - super().predict(X, **options) if not options else super().predict(X, **options)
+
+    X, y = numbers()
+    with pytest.raises(TypeError, match="Stubborn"):
+        attend(Stubborn(**LIGHT).fit(X[:800], y[:800]), X[800:3200], delta=DELTA, random_state=0)
+
+
+def test_rare_labels_are_kept():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60_000, 10))
+    y = (X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=60_000) > 4.3).astype(int)
+    model = lgb.LGBMClassifier(**LIGHT).fit(X[:15_000], y[:15_000])
+    attentive = attend(model, X[15_000:45_000], delta=0.1, random_state=0)
+    full = model.predict(X[45_000:])
+    assert 0.001 < full.mean() < 0.02
+    assert_kept(attentive.predict(X[45_000:]), full, [0, 1], 0.1)
+
+
+def test_over_many_splits_the_promise_holds():
+    X, _ = numbers(14_000, seed=5)
+    fit, y = numbers(1500, seed=6)
+    model = lgb.LGBMClassifier(**LIGHT).fit(fit, y)
+    full, broken, splits = model.predict(X), 0, repetitions(200, fewest=20)
+    for seed in range(splits):
+        order = np.random.default_rng(seed).permutation(len(X))
+        chosen, untouched = order[:3000], order[3000:]
+        here = attend(model, X[chosen], delta=DELTA, promise="rows", random_state=seed).predict(X[untouched])
+        broken += np.mean(here != full[untouched]) > DELTA
+    assert broken <= (18 if splits == 200 else 4)  # binomial, 5 %, at 99 % and more
