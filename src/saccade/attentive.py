@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, NoReturn, Self
 
@@ -278,7 +279,11 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
         prepared = prepare(priced, plans_on, calibrates_on, terms, additive.classes, X.shape[0], seed)
         validate_data(self, X, skip_check_array=True)
         self.estimator_, self.classes_, self.additive_ = model, additive.classes, additive
-        self.plan_, self.certificate_, self.population_ = prepared.plan, prepared.certificate, prepared.population
+        population = prepared.population
+        if not additive.parts_are_columns:
+            seen = additive.seen(X, np.concatenate([planning, calibration]))
+            population = replace(population, spare=frozenset(), **seen)
+        self.plan_, self.certificate_, self.population_ = prepared.plan, prepared.certificate, population
         self.prices_ = prices
         self.__dict__.pop("_shared_questions", None)  # of an earlier fit
         return self
@@ -306,9 +311,13 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
         return read_checked(self, X, self._source, self._run_plan, self._demanded)
 
     def read_source(self, source: Source, *, full: bool = False) -> Reading:
-        """Read the rows of any storage, in full or not; a row whose values are not finite has such a margin."""
+        """Read the rows of any storage of columns, in full or not.
+
+        A row whose values are not finite has such a margin, unless the model takes missing values, as most trees do.
+        """
         check_is_fitted(self)
-        return Reading.of(self.classes_, self._run_in_full(source) if full else self._run_plan(source))
+        parts = source if self.additive_.parts_are_columns else self.additive_.source(source)
+        return Reading.of(self.classes_, self._run_in_full(parts) if full else self._run_plan(parts))
 
     def predict_source(self, source: Source) -> Reading:
         """Read the rows of any storage as ``predict`` does: by the plan."""

@@ -5,7 +5,8 @@ what is uncertain about the missing part. So a row that lacks features is read b
 """
 
 from collections.abc import Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +25,12 @@ class Population:
     """What the planning rows tell of the features, and which of these a row may lack."""
 
     regression: Regression  # how features go together
-    mean: Reals  # (n_features,)
-    variance: Reals
-    low: Reals
-    high: Reals
-    spare: Set[tuple[int, ...]] = frozenset()  # sets of features without which the certificate still holds
+    mean: Reals  # (parts,)
+    variance: Reals  # (parts,)
+    low: Reals  # (columns,)
+    high: Reals  # (columns,)
+    spare: Set[tuple[int, ...]] = frozenset()  # sets of columns without which the certificate still holds
+    missing: NDArray[np.bool_] = field(default_factory=partial(np.zeros, 0, np.bool_))  # (columns,) whether a missing value was seen
 
 
 def plan_without(plan: Plan, population: Population, missing: NDArray[np.bool_], delta: float) -> Plan:

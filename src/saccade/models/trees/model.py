@@ -88,6 +88,17 @@ class TreeModel:
         """Return the node where each row ends in each tree, (rows, trees)."""
         return self.source(take_rows(X, rows)).bench.values(self.walks.numbers)
 
+    def seen(self, X: Any, rows: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
+        """Return, by column, the least and the largest value of these rows, and whether one is missing.
+
+        Columns that no tree asks for have no values.
+        """
+        low, high = np.full(self.n_columns, np.inf), np.full(self.n_columns, -np.inf)
+        missing = np.zeros(self.n_columns, np.bool_)
+        used = self.walks.used
+        low[used], high[used], missing[used] = self.source(take_rows(X, rows)).bench.ranges()
+        return {"low": low, "high": high, "missing": missing}
+
     @property
     def ways(self) -> NDArray[np.bool_]:
         """(nodes, columns) the columns that lie on the way to each node."""

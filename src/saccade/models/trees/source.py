@@ -218,6 +218,19 @@ class _Bench:
             total[:, at : at + count] = part
         return total
 
+    def ranges(self) -> tuple[Reals, Reals, NDArray[np.bool_]]:
+        """Return the least and the largest value at each slot, and whether one is missing."""
+        n_slots, n_rows = self._every.size, self._storage.n_rows
+        low, high, missing = np.full(n_slots, np.inf), np.full(n_slots, -np.inf), np.zeros(n_slots, np.bool_)
+        for start in range(0, n_rows, self._together):
+            count = min(self._together, n_rows - start)
+            self._storage.gather(self._every, np.arange(start, start + count, dtype=np.uint32), count, self._columns)
+            here = self._columns[:n_slots, :count]
+            low = np.minimum(low, np.fmin.reduce(here, axis=1, initial=np.inf))
+            high = np.maximum(high, np.fmax.reduce(here, axis=1, initial=-np.inf))
+            missing |= np.isnan(here).any(axis=1)
+        return low, high, missing
+
     def lacking(self, rows: Rows, size: int) -> NDArray[np.bool_]:
         """Return which rows lack a value that a tree could ask for."""
         missing, some = np.zeros(size, np.bool_), np.empty(self._together, np.bool_)
