@@ -10,12 +10,12 @@ from saccade.data.batches import Wanted
 from saccade.data.lines import opened
 from saccade.exceptions import DataFileError
 
-__all__ = ["BLANKS", "Beginning", "is_blank", "read_beginning"]
+__all__ = ["BLANKS", "MISSING_WORDS", "Beginning", "is_blank", "read_beginning"]
 
 BLANKS = " \t\r"
 SEPARATORS = ",;\t"
 # Written for a missing value where a number is expected: never the name of a column.
-MISSING_WORDS = {"", "na", "n/a", "nan", "null", "none", "?", "-"}
+MISSING_WORDS = {"", "na", "n/a", "<na>", "nan", "null", "none", "?", "-"}
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """A tree ensemble as an additive model: a part is a tree, or one output of it where it has one for each class."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -8,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from saccade.models.trees.coding import coder_of
 from saccade.models.trees.ensemble import Ensemble
 from saccade.models.trees.imported import Categories, Imported
 from saccade.models.trees.source import TreeSource
@@ -73,7 +75,8 @@ class TreeModel:
 
     def columns_of(self, parts: NDArray[np.intp]) -> NDArray[np.intp]:
         trees = parts if self.unit.size == 0 else self.unit[parts]
-        asked = dict.fromkeys(column for tree in dict.fromkeys(trees.tolist()) for column in self.walks.columns_of(tree))
+        each = dict.fromkeys(trees.tolist())
+        asked = dict.fromkeys(column for tree in each for column in self.walks.columns_of(tree))
         return np.array(list(asked), dtype=np.intp)
 
     def values(self, X: Any, rows: NDArray[np.intp]) -> NDArray[np.float32]:
@@ -106,6 +109,14 @@ class TreeModel:
 
     def source(self, X: Any) -> TreeSource:
         return TreeSource(self, storage_of(X, self._layout))
+
+    @property
+    def takes_missing(self) -> bool:
+        return self.ensemble.takes_missing
+
+    @cached_property
+    def coders(self) -> dict[int, Callable[[NDArray[Any]], Reals]]:
+        return {column: coder_of(categories) for column, categories in self.categories.items()}
 
     def named(self, columns: tuple[str, ...]) -> "TreeModel":
         return replace(self, columns=columns)
