@@ -103,6 +103,11 @@ def prepare(
 
 
 def _families(priced: Priced, planning: Sample, terms: Terms, goal: Goal, seed: int) -> Families:
+    if terms.fewest == "columns" and not priced.scores.parts_are_columns:
+        raise ValueError(
+            "fewest='columns' chooses columns by their weights, which trees do not have: each tree asks for several. "
+            "Leave it out, and pass costs, what each column costs, for a plan of the trees that ask for cheap ones."
+        )
     if terms.fewest == "features":
         return plan_families(priced, planning.values, terms.boundary, terms.order, goal, seed)
     if not isinstance(terms.boundary, Conditional) or terms.order != "greedy":

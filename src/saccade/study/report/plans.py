@@ -21,10 +21,13 @@ def plot_plan(attentive: AttentiveClassifier, X: Any) -> Figure:
     decided, asked, thresholds = figure.subplots(1, 3)
     counts = np.sort(reading.n_read)
     decided.step(counts, 100 * np.arange(1, counts.size + 1) / counts.size, where="post", color=BLUE)
-    decided.set(xscale="log", xlabel="features read", ylabel="rows decided (%)", ylim=(0, 101))
-    decided.set_title(f"{counts.mean():.1f} of {plan.n_features:,} features per row", fontsize=9)
-    first = plan.order[:NAMED]
-    names = getattr(attentive, "feature_names_in_", np.arange(plan.n_features))[first]
+    noun = attentive.certificate_.noun
+    decided.set(xscale="log", xlabel=f"{noun} read", ylabel="rows decided (%)", ylim=(0, 101))
+    decided.set_title(f"{counts.mean():.1f} of {plan.n_units:,} {noun} per row", fontsize=9)
+    units = plan.order if plan.unit.size == 0 else np.array(list(dict.fromkeys(plan.unit[plan.order].tolist())))
+    first = units[:NAMED]
+    known = None if plan.of_trees else getattr(attentive, "feature_names_in_", None)
+    names = first if known is None else known[first]
     reached = [np.mean(reading.n_read > position) for position in range(first.size)]
     asked.barh(-np.arange(first.size), 100 * np.array(reached), color=BLUE)
     asked.set_yticks(-np.arange(first.size), [str(name) for name in names], fontsize=7)
@@ -42,13 +45,14 @@ def plot_thresholds(attentive: AttentiveClassifier) -> Figure:
 
 def _draw_thresholds(axes: Any, attentive: AttentiveClassifier) -> None:
     plan = attentive.plan_
-    axes.set(xscale="log", xlabel="features read")
+    read = plan.units_among(plan.checkpoints)
+    axes.set(xscale="log", xlabel=f"{attentive.certificate_.noun} read")
     if attentive.classes_.size == 2:
-        axes.plot(plan.checkpoints, plan.upper[0], color=BLUE, marker=".", label=str(attentive.classes_[1]))
-        axes.plot(plan.checkpoints, plan.lower[0], color=ORANGE, marker=".", label=str(attentive.classes_[0]))
+        axes.plot(read, plan.upper[0], color=BLUE, marker=".", label=str(attentive.classes_[1]))
+        axes.plot(read, plan.lower[0], color=ORANGE, marker=".", label=str(attentive.classes_[0]))
         axes.axhline(0, color=GREY, lw=0.5)
         axes.set(ylabel="margin that decides")
         axes.legend(frameon=False)
     else:
-        axes.plot(plan.checkpoints, plan.upper.T, color=BLUE, marker=".")
+        axes.plot(read, plan.upper.T, color=BLUE, marker=".")
         axes.set(ylabel="lead that decides")
