@@ -1,4 +1,4 @@
-"""``saccade attend``, ``predict``, ``evaluate`` and ``inspect`` with trees: LightGBM's and XGBoost's own files, any data."""
+"""``saccade attend``, ``predict``, ``evaluate`` and ``inspect`` with trees, from LightGBM's and XGBoost's own files."""
 
 import json
 import random
@@ -333,7 +333,12 @@ def test_a_damaged_model_is_one_line_and_writes_nothing(name, folder, capsys):
         assert len(said) == 1
         assert "--debug" not in said[0]
     assert not (folder / "fast.saccade").exists()
-    for beginning in (b"{}", b"tree\nversion=v9\n", b'{"learner": {}, "gradient_booster": 1}', b"{L\0\0\0\0\0\0\0\7learner"):
+    for beginning in (
+        b"{}",
+        b"tree\nversion=v9\n",
+        b'{"learner": {}, "gradient_booster": 1}',
+        b"{L\0\0\0\0\0\0\0\7learner",
+    ):
         (folder / name).write_bytes(beginning)
         assert run(attend) == 1
         assert len(capsys.readouterr().err.splitlines()) == 1

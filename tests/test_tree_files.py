@@ -28,8 +28,8 @@ from saccade.exceptions import ModelFileError
 from saccade.files.archive import Archive, read_archive, signed, write_archive
 from saccade.files.trees import trees_from, trees_parts
 from saccade.models.trees.imported import Categories
+from saccade.models.trees.levels import depths
 from saccade.models.trees.model import TreeModel
-from saccade.models.trees.walks import depths
 from saccade.reading.plan import Plan
 from saccade.reading.reader import read_plan
 

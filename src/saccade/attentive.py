@@ -29,6 +29,7 @@ from saccade.models.agreement import named_by, own_labels
 from saccade.models.apart import take_apart
 from saccade.models.thresholds import at_threshold
 from saccade.models.trees.apart import as_classifier
+from saccade.models.trees.model import TreeModel
 from saccade.planning.boundaries import Boundary, as_boundary
 from saccade.planning.choosing import Sample
 from saccade.planning.families import Priced
@@ -280,9 +281,9 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
         validate_data(self, X, skip_check_array=True)
         self.estimator_, self.classes_, self.additive_ = model, additive.classes, additive
         population = prepared.population
-        if not additive.parts_are_columns:
-            seen = additive.seen(X, np.concatenate([planning, calibration]))
-            population = replace(population, spare=frozenset(), **seen)
+        if isinstance(additive, TreeModel):
+            low, high, missing = additive.seen(X, np.concatenate([planning, calibration]))
+            population = replace(population, low=low, high=high, missing=missing, spare=frozenset())
         self.plan_, self.certificate_, self.population_ = prepared.plan, prepared.certificate, population
         self.prices_ = prices
         self.__dict__.pop("_shared_questions", None)  # of an earlier fit

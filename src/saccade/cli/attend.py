@@ -66,8 +66,8 @@ SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     type=click.Choice(("features", "columns")),
     default="features",
     show_default=True,
-    help="What is to be few: features or trees per row, or, of a linear model, the columns that any row reads, by their "
-    "bytes in a Parquet file.",
+    help="What is to be few: features or trees per row; or, of a linear model, the columns that any row reads, by "
+    "their bytes in a Parquet file.",
 )
 @click.option("--target", help="The column with the labels, which are read for --promise accuracy alone.")
 @click.option(
@@ -218,7 +218,7 @@ def inspect_model(model: Path, html: Path | None, force: bool, as_json: bool) ->
 
 
 def _certified(model: "AttentiveClassifier") -> dict[str, Any]:
-    """Return what is said of a certified model: features by name, trees by number, with the columns that they ask for."""
+    """Return what is said of a certified model: features by name; trees by number, and the columns that they read."""
     plan, names = model.plan_, names_of(model)
     described: dict[str, Any] = {"certificate": str(model.certificate_)}
     if not plan.of_trees:

@@ -15,7 +15,7 @@ from saccade.data import FORMATS
 if TYPE_CHECKING:
     from saccade.data.batches import DataFile, Wanted
     from saccade.data.origin import Origin
-    from saccade.models.additive import Additive
+    from saccade.models.trees.model import TreeModel
 
 __all__ = [
     "HELD_OUT",
@@ -151,8 +151,8 @@ def _from_skops(path: Path) -> Any:
     except Exception as error:  # a damaged file may raise anything
         raise click.ClickException(f"{path} is damaged, or no skops file ({type(error).__name__}: {error}).") from error
     raise click.ClickException(
-        f"{path} holds types that are not trusted: {', '.join(unknown)}. If you trust the file, load it in Python, certify "
-        "the model with saccade.attend(model, X), and save that with saccade.save."
+        f"{path} holds types that are not trusted: {', '.join(unknown)}. If you trust the file, load it in Python, and "
+        "save what saccade.attend(model, X) makes of the model with saccade.save."
     )
 
 
@@ -173,33 +173,39 @@ def wanted_by(saved: Loaded, target: str | None, header: bool | None) -> "Wanted
 
     Of trees these are the columns that any tree asks for.
     """
-    import numpy as np
-
     from saccade.data.batches import Wanted
+    from saccade.models.trees.coding import coder_of
 
-    width, additive = getattr(saved.model, "n_features_in_", None), _additive(saved.model)
+    width, trees = getattr(saved.model, "n_features_in_", None), _trees(saved.model)
     wanted = Wanted(target, names_of(saved.model), width, header, saved.origin.zero_based)
-    if additive is None or additive.parts_are_columns:
+    if trees is None:
         return wanted
-    asked = additive.columns_of(np.arange(additive.coef.shape[1])).tolist()
     return replace(
-        wanted, needed=asked or None, others=False, missing_ok=additive.takes_missing, coders=additive.coders
+        wanted,
+        needed=trees.walks.used.tolist() or None,  # a row of no columns cannot be counted
+        others=False,
+        missing_ok=trees.ensemble.takes_missing,
+        coders={column: coder_of(categories) for column, categories in trees.categories.items()},
     )
 
 
-def _additive(model: Any) -> "Additive | None":
-    """Return what a certified model was taken apart into, or a loaded one; None for others."""
-    return getattr(model, "additive_", getattr(model, "model", None))
+def _trees(model: Any) -> "TreeModel | None":
+    """Return the trees of a certified model, or of one that was loaded to be certified; None for other models."""
+    from saccade.models.trees.model import TreeModel
+
+    additive = getattr(model, "additive_", getattr(model, "model", None))
+    return additive if isinstance(additive, TreeModel) else None
 
 
 def demanded_by(saved: Loaded, target: str | None, header: bool | None, *, others: bool) -> "Wanted":
     """Return what a model must find in every row: of a certified one, what its plan can ask for.
 
-    ``others`` says whether the other features are read, too, where they are there. Of trees all of them must be, then:
-    a missing value is a value, so that a full read without them would be another.
+    ``others`` says whether the other features are read, too, where they are there. Of trees all must be there then:
+    to most of them a missing value is a value, so that a full read without a column would be another. And so must they
+    where a library refuses missing values, wherever in a row.
     """
-    plan, additive = (getattr(saved.model, name, None) for name in ("plan_", "additive_"))
-    if others and additive is not None and not additive.parts_are_columns:
+    plan, additive, trees = *(getattr(saved.model, name, None) for name in ("plan_", "additive_")), _trees(saved.model)
+    if trees is not None and (others or not trees.ensemble.takes_missing):
         return wanted_by(saved, target, header)
     # A row of no columns cannot be counted.
     needed = None if plan is None or additive is None else additive.columns_of(plan.demanded).tolist() or None

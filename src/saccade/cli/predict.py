@@ -46,8 +46,8 @@ def predict(
     """Write label, margin and number of features or trees read for every row of DATA; - is standard input.
 
     A certified model (saccade attend) reads by its plan, any other all features. Of a Parquet file only the columns
-    are read that the plan asks for, row group by row group; of trees, when one of them asks. A bad row that is passed over is written as an empty row,
-    so that lines stay in step with the rows of DATA.
+    are read that the plan, or a tree of it, asks for, row group by row group. A bad row that is passed over is written
+    as an empty row, so that lines stay in step with the rows of DATA.
     """
     from saccade.data.batches import BadRows
     from saccade.data.reading import read_rows

@@ -11,7 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.data.arrow import each, named, pyarrow
-from saccade.data.batches import BATCH_BYTES, BadRows, Batch, Coder, Piece, Wanted, check_width, chosen_columns, whole_rows
+from saccade.data.batches import (
+    BATCH_BYTES,
+    BadRows,
+    Batch,
+    Coder,
+    Piece,
+    Wanted,
+    check_width,
+    chosen_columns,
+    whole_rows,
+)
 from saccade.exceptions import DataFileError
 from saccade.reading.tables import ColumnSource
 
@@ -270,7 +280,7 @@ def _numbers(path: str, name: str, column: Any, coder: Coder | None = None) -> N
 def _holds_texts(kind: Any) -> bool:
     types = pyarrow().types
     inside = kind.value_type if types.is_dictionary(kind) else kind
-    return types.is_string(inside) or types.is_large_string(inside) or types.is_string_view(inside)
+    return bool(types.is_string(inside) or types.is_large_string(inside) or types.is_string_view(inside))
 
 
 def _coded(column: Any, coder: Coder) -> NDArray[np.float64]:

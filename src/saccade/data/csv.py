@@ -54,7 +54,11 @@ class CsvFile:
             self._features = dict(enumerate(j for j in range(len(begun.first)) if j != self._target))
             self.n_features = len(self._features)
             check_width(path, self.n_features, wanted)
-        self._needed, self._missing_ok, self._coders = wanted.needed_of(self.n_features), wanted.missing_ok, wanted.coders
+        self._needed, self._missing_ok, self._coders = (
+            wanted.needed_of(self.n_features),
+            wanted.missing_ok,
+            wanted.coders,
+        )
         whole = list(self._features)
         # What pyarrow is to convert: all features, and where it cannot, those that are needed alone.
         attempts = [whole, self._needed] if wanted.others and whole != self._needed else [self._needed]
@@ -80,9 +84,7 @@ class CsvFile:
         """Return pyarrow's options: columns are named by their positions, features are numbers, the target is text."""
         arrow = pyarrow()
         texts = arrow.dictionary(arrow.int32(), arrow.string())
-        types = {
-            str(self._features[place]): texts if place in self._coders else arrow.float64() for place in features
-        }
+        types = {str(self._features[place]): texts if place in self._coders else arrow.float64() for place in features}
         if self._target is not None:
             types[str(self._target)] = texts
         return {
@@ -222,7 +224,6 @@ class CsvFile:
                 hint = "; if it is to be predicted, or not to be read, name it as the target"
                 return f"{shown}, not a number{hint if self._target is None else ''}"
         return "the target is no UTF-8 text"
-
 
     def _is_read(self, j: int, text: str) -> bool:
         """Whether the text of a feature is a value although it may be no finite number."""

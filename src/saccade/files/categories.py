@@ -44,18 +44,18 @@ def categories_from(stored: list[Any], n_columns: int) -> dict[int, Categories]:
 
 
 def _values(kind: str, values: list[Any]) -> NDArray[Any]:
-    if kind in (TEXTS, ANY):
-        allowed = (str,) if kind == TEXTS else (str, bool, int, float)
-        if all(isinstance(value, allowed) for value in values):
-            made = np.empty(len(values), dtype=object)  # an array of texts would be as wide as the longest
-            made[:] = values
-            return made
-    else:
-        try:
-            dtype = np.dtype(kind)
-            allowed = (bool,) if dtype.kind == "b" else (int,) if dtype.kind in "iu" else (int, float)
-            if dtype.kind in "biuf" and all(isinstance(value, allowed) for value in values):
-                return np.array(values, dtype=dtype)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise ModelFileError(f"its categories are of the type {kind[:40]!r}: {error}") from error
+    try:
+        dtype = np.dtype(object if kind in (TEXTS, ANY) else kind)
+        if dtype.kind in "biufO" and all(isinstance(value, _types(kind, dtype)) for value in values):
+            # As objects, because an array of texts would be as wide as the longest.
+            return np.array(values, dtype=dtype).reshape(len(values))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ModelFileError(f"its categories are of the type {kind[:40]!r}: {error}") from error
     raise ModelFileError(f"its categories are {str(values)[:80]}")
+
+
+def _types(kind: str, dtype: np.dtype[Any]) -> tuple[type, ...]:
+    """Return the types that the values of a kind have in JSON."""
+    if kind in (TEXTS, ANY):
+        return (str,) if kind == TEXTS else (str, bool, int, float)
+    return {"b": (bool,), "i": (int,), "u": (int,), "f": (int, float)}.get(dtype.kind, ())

@@ -14,9 +14,9 @@ from saccade.exceptions import ModelFileError
 from saccade.files.archive import Archive
 from saccade.files.categories import categories_from, categories_parts
 from saccade.models.trees.ensemble import Ensemble, Nodes, Sum
+from saccade.models.trees.levels import depths
 from saccade.models.trees.loaded import LoadedTrees
 from saccade.models.trees.model import TreeModel
-from saccade.models.trees.walks import depths
 
 __all__ = ["trees_from", "trees_parts"]
 
@@ -24,7 +24,7 @@ Arrays = dict[str, NDArray[Any]]
 
 # The depth of a tree follows from its nodes.
 KEPT = tuple(name for name in Nodes._fields if name != "depth")
-DTYPES = {"float32": np.float32, "float64": np.float64}
+DTYPES: dict[str, type[np.floating]] = {"float32": np.float32, "float64": np.float64}
 # The weights of all parts in all scores take at most a gigabyte: a small file can ask for many classes.
 MOST_WEIGHTS = 2**27
 

@@ -1,6 +1,5 @@
 """The record that every kind of model is taken apart into: parts, and how each counts in each score."""
 
-from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -42,14 +41,6 @@ class Additive(Protocol):
     @property
     def noun(self) -> str:
         """What a unit is: features, trees."""
-
-    @property
-    def takes_missing(self) -> bool:
-        """Whether a missing value is a value like others."""
-
-    @property
-    def coders(self) -> Mapping[int, Callable[[NDArray[Any]], Reals]]:
-        """What makes numbers of columns of categories in data files, by column."""
 
     @property
     def classes(self) -> NDArray[Any]:

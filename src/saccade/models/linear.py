@@ -1,7 +1,7 @@
 """Linear classifiers: a part is a column, and counts with its weight."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -49,8 +49,6 @@ class LinearModel:
     unit: ClassVar[NDArray[np.uint32]] = EACH
     noun: ClassVar[str] = "features"
     parts_are_columns: ClassVar[bool] = True
-    takes_missing: ClassVar[bool] = False
-    coders: ClassVar[dict[int, Callable[[NDArray[Any]], Reals]]] = {}
 
     @property
     def n_columns(self) -> int:

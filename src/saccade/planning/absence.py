@@ -6,7 +6,6 @@ what is uncertain about the missing part. So a row that lacks features is read b
 
 from collections.abc import Set
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,15 +21,16 @@ Reals = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Population:
-    """What the planning rows tell of the features, and which of these a row may lack."""
+    """What the rows tell of parts and columns, and which columns a row may lack."""
 
-    regression: Regression  # how features go together
+    regression: Regression  # how parts go together
     mean: Reals  # (parts,)
     variance: Reals  # (parts,)
-    low: Reals  # (columns,)
+    low: Reals  # (columns,) the least and the greatest that was seen; categories count by their codes
     high: Reals  # (columns,)
+    # (columns,) whether missing values were seen, which are then values like others; never in a linear model.
+    missing: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     spare: Set[tuple[int, ...]] = frozenset()  # sets of columns without which the certificate still holds
-    missing: NDArray[np.bool_] = field(default_factory=partial(np.zeros, 0, np.bool_))  # (columns,) whether a missing value was seen
 
 
 def plan_without(plan: Plan, population: Population, missing: NDArray[np.bool_], delta: float) -> Plan:

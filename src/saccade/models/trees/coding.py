@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from saccade.models.trees.imported import Categories
 
-__all__ = ["coder_of"]
+__all__ = ["coder_of", "holds_texts"]
 
 Reals = NDArray[np.float64]
 
@@ -20,11 +20,16 @@ def coder_of(categories: Categories) -> Callable[[NDArray[Any]], Reals]:
     A text is looked up; so is a number where the categories are numbers, because files keep them so, and else it is a
     code already. What is no category is missing. Where trees look numbers up themselves, they get them as they are.
     """
-    if categories.texts:
+    if holds_texts(categories):
         codes = {value: float(code) for code, value in enumerate(categories.values.tolist())}
         return partial(_codes, codes, numbers=None)
     numbers = {float(value): float(code) for code, value in enumerate(categories.values.tolist())}
     return _parsed if categories.numbers_too else partial(_codes, _written(categories), numbers=numbers)
+
+
+def holds_texts(categories: Categories) -> bool:
+    """Whether there are texts among the categories."""
+    return any(isinstance(value, str) for value in categories.values.tolist())
 
 
 def _codes(texts: dict[Any, float], values: NDArray[Any], numbers: dict[float, float] | None) -> Reals:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,11 +20,6 @@ class Categories:
     # Whether numbers are values, as everywhere in scikit-learn. Else they are codes already, and only what a table
     # holds as categories or texts is looked up.
     numbers_too: bool
-
-    @cached_property
-    def texts(self) -> bool:
-        """Whether there are texts among them."""
-        return any(isinstance(value, str) for value in self.values.tolist())
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ class LoadedTrees(ClassifierMixin, BaseEstimator):
         label: NDArray[Any] = self.classes_[decided(self._margins(X))]
         return label
 
-    @available_if(lambda self: self.classes_.size == 2)
+    @available_if(lambda self: self.classes_.size == 2)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Reals:
         """Return the probabilities of two classes, whatever the threshold."""
         margin, slope = self.model.raw(self.model.sums(X))[:, 0], self.model.ensemble.slope

@@ -1,7 +1,6 @@
 """A tree ensemble as an additive model: a part is a tree, or one output of it where it has one for each class."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -9,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.models.trees.coding import coder_of
 from saccade.models.trees.ensemble import Ensemble
 from saccade.models.trees.imported import Categories, Imported
+from saccade.models.trees.ranges import ranges_of
 from saccade.models.trees.source import TreeSource
 from saccade.models.trees.storage import Layout, storage_of
 from saccade.models.trees.walks import Walks
@@ -75,8 +74,9 @@ class TreeModel:
 
     def columns_of(self, parts: NDArray[np.intp]) -> NDArray[np.intp]:
         trees = parts if self.unit.size == 0 else self.unit[parts]
-        each = dict.fromkeys(trees.tolist())
-        asked = dict.fromkeys(column for tree in each for column in self.walks.columns_of(tree))
+        asked = dict.fromkeys(
+            column for tree in dict.fromkeys(trees.tolist()) for column in self.walks.columns_of(tree)
+        )
         return np.array(list(asked), dtype=np.intp)
 
     def values(self, X: Any, rows: NDArray[np.intp]) -> NDArray[np.float32]:
@@ -91,16 +91,16 @@ class TreeModel:
         """Return the node where each row ends in each tree, (rows, trees)."""
         return self.source(take_rows(X, rows)).bench.values(self.walks.numbers)
 
-    def seen(self, X: Any, rows: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
-        """Return, by column, the least and the largest value of these rows, and whether one is missing.
+    def seen(self, X: Any, rows: NDArray[np.intp]) -> tuple[Reals, Reals, NDArray[np.bool_]]:
+        """Return what these rows hold, by column: from where to where, and whether a value is missing.
 
-        Columns that no tree asks for have no values.
+        Columns that no tree asks for may hold anything.
         """
-        low, high = np.full(self.n_columns, np.inf), np.full(self.n_columns, -np.inf)
+        low, high = np.full(self.n_columns, -np.inf), np.full(self.n_columns, np.inf)
         missing = np.zeros(self.n_columns, np.bool_)
         used = self.walks.used
-        low[used], high[used], missing[used] = self.source(take_rows(X, rows)).bench.ranges()
-        return {"low": low, "high": high, "missing": missing}
+        low[used], high[used], missing[used] = ranges_of(self.source(take_rows(X, rows)).storage, used.size)
+        return low, high, missing
 
     @property
     def ways(self) -> NDArray[np.bool_]:
@@ -109,14 +109,6 @@ class TreeModel:
 
     def source(self, X: Any) -> TreeSource:
         return TreeSource(self, storage_of(X, self._layout))
-
-    @property
-    def takes_missing(self) -> bool:
-        return self.ensemble.takes_missing
-
-    @cached_property
-    def coders(self) -> dict[int, Callable[[NDArray[Any]], Reals]]:
-        return {column: coder_of(categories) for column, categories in self.categories.items()}
 
     def named(self, columns: tuple[str, ...]) -> "TreeModel":
         return replace(self, columns=columns)

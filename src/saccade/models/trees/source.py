@@ -77,24 +77,19 @@ class TreeSource:
                 self._read_out(np.zeros(1, np.uint32), 1, margin, n_read, stopped)
             return Outcome(*written, -1)
         room = new_room(plan, min(BLOCK, max(n_rows, 1)), np.float32, plan.positions)
-        refused = np.zeros(n_rows, np.bool_)  # rows that lack a value that a tree asked for, which the library refuses
         for start in range(0, n_rows, BLOCK):
             size = min(BLOCK, n_rows - start)
             room.rows[:size] = np.arange(start, start + size)
+            if strict:
+                size = self._without_missing(room.rows, size, margin, n_read, stopped)
             begin, table = 0, self._model.walks.parts
             for k, end in enumerate(plan.checkpoints.tolist()):
                 parts = plan.order[begin:end].astype(np.int64)
                 self.bench.fill(table, parts, room.rows, size, room.values[begin:end])
-                if strict:
-                    refused[room.rows[:size]] |= self.bench.lacking(parts // table.shape[1], room.rows, size)
                 size, begin = check(plan, k, size, *room, *written), end
                 if size == 0:
                     break
-            if strict and size:
-                every = np.arange(self._model.ensemble.score.size)
-                refused[room.rows[:size]] |= self.bench.lacking(every, room.rows, size)
             self._read_out(room.rows, size, margin, n_read, stopped)
-        margin[refused], n_read[refused], stopped[refused] = np.nan, 0, False
         wrong = ~np.isfinite(margin).all(axis=1)
         return Outcome(*written, int(np.argmax(wrong)) if wrong.any() else -1)
 
@@ -107,6 +102,16 @@ class TreeSource:
             walks.ensemble.nodes, threshold, walks.rules, walks.parts, X[0], plan, values, *written
         )
         return decided
+
+    def _without_missing(self, rows: Rows, size: int, margin: Reals, n_read: Any, stopped: Any) -> int:
+        """Give rows that lack a value, which the library refuses, no margin; return how many others there are."""
+        lacking = self.bench.lacking(rows, size)
+        if not lacking.any():
+            return size
+        bad, good = rows[:size][lacking], rows[:size][~lacking]
+        margin[bad], n_read[bad], stopped[bad] = np.nan, 0, False
+        rows[: good.size] = good
+        return int(good.size)
 
     def _read_out(self, rows: Rows, size: int, margin: Reals, n_read: Any, stopped: Any) -> None:
         """Read rows by all trees."""
@@ -213,27 +218,13 @@ class _Bench:
             total[:, at : at + count] = part
         return total
 
-    def ranges(self) -> tuple[Reals, Reals, NDArray[np.bool_]]:
-        """Return the least and the largest value at each slot, and whether one is missing."""
-        n_slots, n_rows = self._every.size, self._storage.n_rows
-        low, high, missing = np.full(n_slots, np.inf), np.full(n_slots, -np.inf), np.zeros(n_slots, np.bool_)
-        for start in range(0, n_rows, self._together):
-            count = min(self._together, n_rows - start)
-            self._storage.gather(self._every, np.arange(start, start + count, dtype=np.uint32), count, self._columns)
-            here = self._columns[:n_slots, :count]
-            low = np.minimum(low, np.fmin.reduce(here, axis=1, initial=np.inf))
-            high = np.maximum(high, np.fmax.reduce(here, axis=1, initial=-np.inf))
-            missing |= np.isnan(here).any(axis=1)
-        return low, high, missing
-
-    def lacking(self, trees: NDArray[np.int64], rows: Rows, size: int) -> NDArray[np.bool_]:
-        """Return which rows lack a value that one of these trees could ask for."""
-        slots = self._walks.slots_of(np.unique(trees).tobytes())
+    def lacking(self, rows: Rows, size: int) -> NDArray[np.bool_]:
+        """Return which rows lack a value that a tree could ask for."""
         missing, some = np.zeros(size, np.bool_), np.empty(self._together, np.bool_)
         for at in range(0, size, self._together):
             count = min(self._together, size - at)
-            self._storage.gather(slots, rows[at : at + count], count, self._columns)
-            if rows_without(self._columns, slots, count, some):
+            self._storage.gather(self._every, rows[at : at + count], count, self._columns)
+            if rows_without(self._columns, self._every, count, some):
                 missing[at : at + count] = some[:count]
         return missing
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from saccade.kernels.blocks import gather
 from saccade.kernels.tree_columns import gather_columns, mark_zeros, scatter_rows
+from saccade.models.trees.coding import holds_texts
 from saccade.models.trees.imported import Categories
 from saccade.reading.arrays import FLOATS_AND_BYTES, ArraySource, CsrSource, Selection, as_read_only
 from saccade.reading.tables import ColumnSource, Table, as_table
@@ -170,7 +171,7 @@ def _coded(columns: ColumnSource, table: Table | None, layout: Layout) -> Column
             return _translated(codes, names, categories)
         values = columns.column(part) if table is None else table.values(part)
         # Rows that are numbers throughout have codes where categories are texts.
-        if values.dtype.kind in "fiub" and (not categories.numbers_too or (table is None and categories.texts)):
+        if values.dtype.kind in "fiub" and (not categories.numbers_too or (table is None and holds_texts(categories))):
             return values
         return _looked_up(values, categories)
 

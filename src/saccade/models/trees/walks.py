@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.models.trees.ensemble import Ensemble, Nodes
+from saccade.models.trees.ensemble import Ensemble
 from saccade.models.trees.scan import Scan, scan_of
 from saccade.models.trees.thresholds import at_most
 
-__all__ = ["Rules", "Walks", "depths"]
+__all__ = ["Rules", "Walks"]
 
 Reals = NDArray[np.float64]
 
@@ -105,7 +105,14 @@ class Walks:
     @cached_property
     def steps(self) -> NDArray[np.float32]:
         """(nodes, 1) how many steps lead from the root to each node."""
-        return _steps(self.ensemble.nodes).astype(np.float32)[:, None]
+        nodes = self.ensemble.nodes
+        steps = np.zeros(nodes.left.size, np.float32)
+        level, depth = nodes.root.astype(np.int64), 0
+        while level.size:
+            steps[level] = depth
+            inner = level[nodes.left[level] != level]
+            level, depth = np.concatenate([nodes.left[inner], nodes.left[inner] + 1]), depth + 1
+        return steps[:, None]
 
     @cached_property
     def numbers(self) -> NDArray[np.int32]:
@@ -149,24 +156,3 @@ class Walks:
             return np.unique(np.concatenate([np.zeros(0, np.int32), *asked])).astype(np.int32)
 
         return slots
-
-
-def depths(nodes: Nodes) -> NDArray[np.int32]:
-    """Return the steps from the root of each tree to its deepest leaf."""
-    return np.maximum.reduceat(_steps(nodes), nodes.root)
-
-
-def _steps(nodes: Nodes) -> NDArray[np.int32]:
-    """Return how many steps lead from the root to each node.
-
-    By doubling: in each round all nodes look twice as far up, so that a tree that is one long chain takes few rounds.
-    """
-    own = np.arange(nodes.left.size)
-    inner = own[nodes.left != own]
-    above = own.copy()
-    above[nodes.left[inner]] = above[nodes.left[inner] + 1] = inner
-    steps = (above != own).astype(np.int32)
-    while not np.array_equal(above, further := above[above]):
-        steps += steps[above]
-        above = further
-    return steps
