@@ -185,6 +185,19 @@ def test_missing_values_and_categories_of_a_file_are_those_of_the_table(folder, 
     assert "8 bad rows" in capsys.readouterr().err
 
 
+@pytest.mark.filterwarnings("default::saccade.exceptions.SuspectColumnWarning")
+def test_a_column_with_none_of_the_categories_is_a_warning(folder, capsys):
+    saccade.save(
+        saccade.attend(FITTED_ON_TABLES["lightgbm"], FRAME[HELD_OUT], delta=0.1, random_state=0), "fast.saccade"
+    )
+    codes = FRAME[NEW].assign(colour=FRAME["colour"].cat.codes.astype(str)[NEW])
+    codes.to_csv("codes.csv", index=False)
+    codes.to_parquet("codes.parquet")
+    for name in ("codes.csv", "codes.parquet"):
+        assert run(["predict", "fast.saccade", name]) == 0
+        assert "column 'colour' has none of the model's categories, but '-1', '0', '1'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("categories", [["u", "v"], [3, 70, 500], [False, True], [0.5, 1.5]], ids=str)
 @pytest.mark.parametrize("library", ["lightgbm", "histograms"])
 def test_categories_of_any_kind_are_read_from_every_file(library, categories, folder, capsys):

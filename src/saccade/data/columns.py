@@ -22,6 +22,7 @@ from saccade.data.batches import (
     chosen_columns,
     whole_rows,
 )
+from saccade.data.categories import coded
 from saccade.exceptions import DataFileError
 from saccade.reading.tables import ColumnSource
 
@@ -262,7 +263,7 @@ def _numbers(path: str, name: str, column: Any, coder: Coder | None = None) -> N
         if isinstance(column, arrow.ChunkedArray):
             column = column.chunk(0) if column.num_chunks == 1 else column.unify_dictionaries().combine_chunks()
         if coder is not None and _holds_texts(column.type):
-            return _coded(column, coder)
+            return _coded(path, name, column, coder)
         if not column.null_count and (arrow.types.is_floating(column.type) or arrow.types.is_integer(column.type)):
             values = _without_pandas(column)
         else:
@@ -283,14 +284,13 @@ def _holds_texts(kind: Any) -> bool:
     return bool(types.is_string(inside) or types.is_large_string(inside) or types.is_string_view(inside))
 
 
-def _coded(column: Any, coder: Coder) -> NDArray[np.float64]:
-    """Return the numbers of a column of texts, each different text looked up once."""
+def _coded(path: str, name: str, column: Any, coder: Coder) -> NDArray[np.float64]:
+    """Return the numbers of a column of texts; a null is missing."""
     arrow = pyarrow()
     held = column if arrow.types.is_dictionary(column.type) else column.dictionary_encode()
-    texts = np.array([*held.dictionary.to_pylist(), None], dtype=object)
-    places = np.asarray(held.indices.cast(arrow.int64()).fill_null(texts.size - 1).to_numpy())
-    codes: NDArray[np.float64] = coder(texts)[places]
-    return codes
+    texts = [*held.dictionary.to_pylist(), None]
+    places = np.asarray(held.indices.cast(arrow.int64()).fill_null(len(texts) - 1).to_numpy())
+    return coded(path, name, texts, places, coder)
 
 
 def _without_pandas(column: Any) -> NDArray[Any]:

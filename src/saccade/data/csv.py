@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from saccade.data.arrow import pyarrow
 from saccade.data.batches import BadRows, Batch, Piece, Wanted, check_width, chosen_columns, whole_rows
+from saccade.data.categories import coded
 from saccade.data.headers import BLANKS, MISSING_WORDS, is_blank, read_beginning
 from saccade.data.lines import blocks, line_at, text_length
 from saccade.exceptions import DataFileError
@@ -131,12 +132,10 @@ class CsvFile:
             X[:, plain] = tensor
         for k, place in enumerate(features):
             if place in self._coders:
-                column = record.column(str(self._features[place]))
-                X[:, k] = self._codes(place, column.dictionary.to_pylist())[np.from_dlpack(column.indices)]
+                column, name = record.column(str(self._features[place])), self._columns[self._features[place]]
+                texts = [text.strip(BLANKS) for text in column.dictionary.to_pylist()]
+                X[:, k] = coded(self.path, name, texts, np.from_dlpack(column.indices), self._coders[place])
         return X
-
-    def _codes(self, place: int, texts: list[str]) -> NDArray[np.float64]:
-        return self._coders[place](np.array([text.strip(BLANKS) for text in texts], dtype=object))
 
     def _widened(self, X: NDArray[np.float64], features: list[int]) -> NDArray[np.float64]:
         """Return rows with all features; those that were not read are NaN."""
@@ -197,7 +196,7 @@ class CsvFile:
     def _value(self, place: int, text: str) -> float:
         """Return a field as a number; raise a ValueError where it is none."""
         if place in self._coders:
-            return float(self._codes(place, [text])[0])
+            return float(self._coders[place](np.array([text.strip(BLANKS)], dtype=object))[0])
         if self._missing_ok and text.strip(BLANKS).lower() in MISSING_WORDS:
             return nan
         return _number(text)

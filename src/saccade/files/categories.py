@@ -23,7 +23,7 @@ def categories_parts(categories: Mapping[int, Categories]) -> list[Any]:
 
 
 def _kind(column: int, values: NDArray[Any]) -> str:
-    if all(isinstance(value, str) for value in values.tolist()) and values.dtype.kind in "UO":
+    if values.size == 0 or (all(isinstance(value, str) for value in values.tolist()) and values.dtype.kind in "UO"):
         return TEXTS
     right = all(isinstance(value, str | bool | int | float) and value == value for value in values.tolist())
     if not right or values.dtype.kind not in "biufO":
@@ -45,7 +45,7 @@ def categories_from(stored: list[Any], n_columns: int) -> dict[int, Categories]:
 
 def _values(kind: str, values: list[Any]) -> NDArray[Any]:
     try:
-        dtype = np.dtype(object if kind in (TEXTS, ANY) else kind)
+        dtype = np.dtype(object if kind in (TEXTS, ANY) or not values else kind)
         if dtype.kind in "biufO" and all(isinstance(value, _types(kind, dtype)) for value in values):
             # As objects, because an array of texts would be as wide as the longest.
             return np.array(values, dtype=dtype).reshape(len(values))
