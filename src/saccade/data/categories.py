@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ FEWEST = 20
 
 
 def coded(
-    path: str, name: str, texts: Sequence[str | None], places: NDArray[np.integer], coder: Coder
+    path: str, name: str, texts: Sequence[str | None], places: NDArray[Any], coder: Coder
 ) -> NDArray[np.float64]:
     """Return the numbers of a column of which each different text is given once, and its place for each row.
 
