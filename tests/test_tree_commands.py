@@ -263,7 +263,8 @@ def test_a_row_that_a_library_refuses_is_named_with_its_column_or_passed_over(fo
     holed.loc[[7, 400], first] = np.nan
     holed.to_csv("new.csv", index=False)
     holed.to_parquet("new.parquet", row_group_size=300)
-    for name, where in (("new.csv", "line 9"), ("new.parquet", "row 8")):
+    pyarrow.feather.write_feather(holed, "new.arrow")
+    for name, where in (("new.csv", "line 9"), ("new.parquet", "row 8"), ("new.arrow", "row 8")):
         assert run(["predict", "fast.saccade", name, "-o", "labels.csv"]) == 1
         said = capsys.readouterr().err
         assert f"{name}, {where}" in said

@@ -170,7 +170,8 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
         certificate says which delta it gives, for every class where the promise is by class.
     fewest : {"features", "columns"}
         What is to be few: the features that decide a row, on average, or the columns that any row reads, for data that
-        is stored in columns, such as Parquet. Then ``costs`` are what a column costs, such as its bytes.
+        is stored in columns, such as Parquet. Then ``costs`` are what a column costs, such as its bytes. For trees only
+        the first is possible.
     when_too_few : {"raise", "read"}
         Where the rows do not suffice for the promise: an error, or a plan that reads every feature.
     n_jobs : int, optional

@@ -17,9 +17,7 @@ __all__ = ["coded"]
 FEWEST = 20
 
 
-def coded(
-    path: str, name: str, texts: Sequence[str | None], places: NDArray[Any], coder: Coder
-) -> NDArray[np.float64]:
+def coded(path: str, name: str, texts: Sequence[str | None], places: NDArray[Any], coder: Coder) -> NDArray[np.float64]:
     """Return the numbers of a column of which each different text is given once, and its place for each row.
 
     A text that is no category is missing; where all are, it is likely the wrong column, or codes were written.

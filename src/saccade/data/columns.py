@@ -190,7 +190,8 @@ class NumpyFile:
             part = np.asarray(array[first:end], dtype=array.dtype.newbyteorder("="))
             X = part if self._target is None else part[:, self._features]
             y = None if self._target is None else part[:, self._target]
-            yield _finite(X, y, first, end, bad, [] if self._missing_ok else self._needed)
+            needed = {} if self._missing_ok else {place: f"column {self._features[place]}" for place in self._needed}
+            yield _finite(X, y, first, end, bad, needed)
 
     def pieces(self, bad: BadRows) -> Iterator[Piece]:
         return whole_rows(self, bad)
@@ -253,7 +254,8 @@ def _batch(path: str, part: Any, chosen: _Chosen, target: str | None, first: int
         y[:] = part.column(target).to_pylist()
         if not all(label is None or isinstance(label, LABELS) for label in y):
             raise DataFileError(f"{path}: column {target!r} holds {part.column(target).type}, which are no labels.")
-    return _finite(X, y, first, first + part.num_rows, bad, [] if chosen.missing_ok else chosen.needed)
+    needed = {} if chosen.missing_ok else {place: repr(chosen.names[place]) for place in chosen.needed}
+    return _finite(X, y, first, first + part.num_rows, bad, needed)
 
 
 def _numbers(path: str, name: str, column: Any, coder: Coder | None = None) -> NDArray[Any]:
@@ -300,18 +302,26 @@ def _without_pandas(column: Any) -> NDArray[Any]:
     return np.frombuffer(column.buffers()[1], kind, len(column), column.offset * kind.itemsize)
 
 
-def _finite(X: NDArray[Any], y: NDArray[Any] | None, first: int, end: int, bad: BadRows, needed: list[int]) -> Batch:
-    """Return the rows that have a target and the values that are needed; the first bad one is reported by number."""
-    demanded = X if len(needed) == X.shape[1] else X[:, needed]
-    whole = np.isfinite(demanded).all(axis=1) if X.dtype.kind == "f" else np.ones(X.shape[0], dtype=bool)
-    good = whole.copy()
+def _finite(
+    X: NDArray[Any], y: NDArray[Any] | None, first: int, end: int, bad: BadRows, needed: dict[int, str]
+) -> Batch:
+    """Return the rows that have a target and the values that are needed; the first bad one is reported by number.
+
+    ``needed`` are the places of features that a row must have, with how they are called.
+    """
+    demanded = X if len(needed) == X.shape[1] else X[:, list(needed)]
+    good = whole = np.isfinite(demanded).all(axis=1) if X.dtype.kind == "f" else np.ones(X.shape[0], dtype=bool)
     if y is not None and y.dtype.kind in "Of":
-        good &= [label is not None and (isinstance(label, str) or bool(np.isfinite(label))) for label in y]
+        good = whole & [label is not None and (isinstance(label, str) or bool(np.isfinite(label))) for label in y]
     wrong = np.flatnonzero(~good)
 
     def what() -> tuple[str, str]:
         row = int(wrong[0])
-        return f"row {first + row + 1}", "the target is missing" if whole[row] else "a value is missing or not finite"
+        if whole[row]:
+            return f"row {first + row + 1}", "the target is missing"
+        k = int(np.argmin(np.isfinite(demanded[row])))
+        how = "missing" if np.isnan(demanded[row, k]) else demanded[row, k]
+        return f"row {first + row + 1}", f"a value is missing or not finite ({list(needed.values())[k]} is {how})"
 
     bad.count_or_raise(wrong.size, what)
     if wrong.size:
