@@ -160,7 +160,7 @@ def seen(lost=1, false=2, n_read=7):
     here[9500 : 9500 + lost] = 0
     here[:false] = 1
     promise = promise_of("classes", 0.02, CLASSES)
-    return certificate_of(promise, 0.95, here, np.full(10_000, n_read), labels, CLASSES, 20)
+    return certificate_of(promise, 0.95, here, np.full(10_000, n_read), labels, CLASSES, 20, "features")
 
 
 def test_a_certificate_counts_by_class_and_by_stage():

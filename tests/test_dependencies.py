@@ -14,7 +14,10 @@ import saccade
 SOURCES = Path(saccade.__file__).parent
 # What the extras are for: the rooms that may import what they bring, besides what is always installed.
 EXTRAS = {"cli": ["files", "report", "skops"], "data": ["files"], "files": ["files"], "study": ["report"]}
-IMPORTED_AS = {"scikit-learn": "sklearn"}  # where a package has another name than what is imported
+IMPORTED_AS = {
+    "scikit-learn": "sklearn",
+    "xgboost-cpu": "xgboost",
+}  # where a package has another name than what is imported
 
 
 def imported(text: str) -> set[str]:

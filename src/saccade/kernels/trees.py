@@ -11,8 +11,8 @@ rows as a vector holds.
 
 import numpy as np
 
-from saccade.kernels.compiling import inlined, kernel
-from saccade.kernels.reading import is_clear, weighted_sum
+from saccade.kernels.blocks import check
+from saccade.kernels.compiling import kernel
 
 # A number times this has, in its highest five bits, another pattern for each power of two (a de Bruijn sequence).
 SEQUENCE_32, SHIFT_32 = np.uint32(0x077CB531), np.uint32(27)
@@ -39,32 +39,66 @@ def goes_right(value, node, nodes, threshold, rules):
 
 
 @kernel
-def walk_tree(nodes, threshold, column, rules, tree, X, rows, size, leaf):
-    """Write the leaf of each row; ``column`` says where in X a node's column is.
+def descend(packed, X, place, count, steps, node):
+    """Go down from ``count`` nodes, each with a row of its own, all by one step and then all by the next.
 
-    Four rows at a time: while one of them waits for its value, the others go on. Who has arrived stays where he is.
+    ``place`` is where in X each row begins. While one walk waits for its value, the others go on. One that has arrived
+    stays where it is.
     """
-    root, left = nodes.root[tree], nodes.left
-    for s in range(0, size - 3, 4):
-        a, b, c, d = root, root, root, root
-        of_a, of_b, of_c, of_d = X[rows[s]], X[rows[s + 1]], X[rows[s + 2]], X[rows[s + 3]]
-        while (left[a] != a) | (left[b] != b) | (left[c] != c) | (left[d] != d):
-            a = left[a] + goes_right(of_a[column[a]], a, nodes, threshold, rules)
-            b = left[b] + goes_right(of_b[column[b]], b, nodes, threshold, rules)
-            c = left[c] + goes_right(of_c[column[c]], c, nodes, threshold, rules)
-            d = left[d] + goes_right(of_d[column[d]], d, nodes, threshold, rules)
-        leaf[s], leaf[s + 1], leaf[s + 2], leaf[s + 3] = a, b, c, d
-    for s in range(size - size % 4, size):
-        leaf[s] = walk_row(nodes, threshold, column, rules, tree, X[rows[s]])
+    for _ in range(steps):
+        moved = 0
+        for j in range(count):
+            here = packed[node[j]]
+            value = X.values[place[j] + X.by_column * here.column]
+            to = here.left + (not ((value <= here.threshold) | ((value != value) & (here.missing_left != 0))))
+            moved |= to ^ node[j]
+            node[j] = to
+        if moved == 0:
+            break
 
 
 @kernel
-def walk_row(nodes, threshold, column, rules, tree, x):
-    """Return the leaf of one row."""
-    node = nodes.root[tree]
-    while nodes.left[node] != node:
-        node = nodes.left[node] + goes_right(x[column[node]], node, nodes, threshold, rules)
-    return node
+def descend_with_sets(packed, nodes, rules, X, place, count, steps, node):
+    """Go down as ``descend`` does, where some nodes have sets of categories."""
+    for _ in range(steps):
+        moved = 0
+        for j in range(count):
+            here, at = packed[node[j]], node[j]
+            value = X.values[place[j] + X.by_column * here.column]
+            right = not ((value <= here.threshold) | ((value != value) & (here.missing_left != 0)))
+            if nodes.first_word[at] >= 0 and value == value:
+                inside = is_member(
+                    value, nodes.first_word[at], nodes.n_words[at], nodes.words, rules.single, rules.least
+                )
+                right = not inside
+            to = here.left + right
+            moved |= to ^ at
+            node[j] = to
+        if moved == 0:
+            break
+
+
+@kernel
+def walk_group(packed, nodes, rules, outputs, parts, p, X, rows, size, place, node):
+    """Walk some rows down the trees of as many parts, from the p-th on, as there is room for; return the next part.
+
+    Parts of one tree follow each other and share its walk.
+    """
+    room, count, steps, before, q = node.shape[0] // size, 0, 0, -1, p
+    while q < parts.shape[0]:
+        tree = parts[q] // outputs
+        if tree != before:
+            if count == room:
+                break
+            for s in range(size):
+                node[count * size + s], place[count * size + s] = nodes.root[tree], X.by_row * rows[s]
+            steps, count, before = max(steps, nodes.depth[tree]), count + 1, tree
+        q += 1
+    if rules.categories:
+        descend_with_sets(packed, nodes, rules, X, place, count * size, steps, node)
+    else:
+        descend(packed, X, place, count * size, steps, node)
+    return q
 
 
 @kernel
@@ -142,15 +176,51 @@ def fill_by_scan(scan, nodes, threshold, rules, table, parts, columns, size, bit
 
 
 @kernel
-def fill_by_walk(nodes, threshold, column, rules, table, parts, X, rows, size, leaf, values, at):
-    """Write the values of some parts, (parts, rows), from row ``at`` on; parts of one tree share its walk."""
-    outputs, before = table.shape[1], -1
-    for p in range(parts.shape[0]):
-        tree = parts[p] // outputs
-        if tree != before:
-            walk_tree(nodes, threshold, column, rules, tree, X, rows, size, leaf)
-            before = tree
-        look_up(table, leaf, parts[p] % outputs, size, values[p], at)
+def fill_by_walk(packed, nodes, rules, table, parts, X, rows, size, place, node, values, at):
+    """Write the values of some parts, (parts, rows), from row ``at`` on."""
+    outputs = table.shape[1]
+    for b in range(0, size, node.shape[0]):
+        m, p = min(node.shape[0], size - b), 0
+        while p < parts.shape[0]:
+            end = walk_group(packed, nodes, rules, outputs, parts, p, X, rows[b:], m, place, node)
+            first, before = -m, -1
+            for q in range(p, end):
+                tree = parts[q] // outputs
+                first, before = first + (m if tree != before else 0), tree
+                for s in range(m):
+                    values[q, at + b + s] = table[node[first + s], parts[q] % outputs]
+            p = end
+
+
+@kernel
+def sum_by_walk(packed, nodes, rules, table, score, trees, X, rows, place, node, total):
+    """Add up all ``trees`` in the library's order, in the precision of ``total``, (sums, rows)."""
+    outputs, size = table.shape[1], total.shape[1]
+    for b in range(0, size, node.shape[0]):
+        m, t = min(node.shape[0], size - b), 0
+        while t < trees.shape[0]:
+            end = walk_group(packed, nodes, rules, 1, trees, t, X, rows[b:], m, place, node)
+            for tree in range(t, end):
+                for output in range(outputs):
+                    sums = total[score[tree] if outputs == 1 else output]
+                    for s in range(m):
+                        sums[b + s] += table[node[(tree - t) * m + s], output]
+            t = end
+
+
+@kernel
+def walk_stages(packed, nodes, rules, table, X, plan, walked, fewest, k, size, room, place, node, written):
+    """Read rows from checkpoint k on, while the next stage is to be walked or there are fewer rows than are scanned.
+
+    Return how many rows stay undecided, and the next checkpoint.
+    """
+    while k < plan.checkpoints.shape[0] and size > 0 and (walked[k] or size < fewest):
+        begin, end = plan.checkpoints[k - 1] if k > 0 else 0, plan.checkpoints[k]
+        parts, values = plan.order[begin:end], room.values[begin:end]
+        fill_by_walk(packed, nodes, rules, table, parts, X, room.rows, size, place, node, values, 0)
+        size = check(plan, k, size, room.rows, room.values, room.total, room.places, written[0], written[1], written[2])
+        k += 1
+    return size, k
 
 
 @kernel
@@ -159,37 +229,6 @@ def sum_by_scan(scan, nodes, threshold, rules, table, score, columns, size, bits
     for tree in range(score.shape[0]):
         scan_tree(scan, nodes, threshold, rules, tree, columns, size, bits, leaf)
         add_up(table, leaf, size, score[tree], total)
-
-
-@kernel
-def sum_by_walk(nodes, threshold, column, rules, table, score, X, rows, size, leaf, total):
-    """Add up all trees in the library's order, in the precision of ``total``, (sums, rows)."""
-    for tree in range(score.shape[0]):
-        walk_tree(nodes, threshold, column, rules, tree, X, rows, size, leaf)
-        add_up(table, leaf, size, score[tree], total)
-
-
-@kernel
-def read_tree_row(nodes, threshold, rules, table, x, plan, values, margin, n_read, stopped):
-    """Read one row until the plan decides, and return whether it did: ``kernels.reading.read_row``, for trees."""
-    outputs, reached = table.shape[1], margin[0]
-    position, before, leaf = 0, -1, 0
-    for k in range(plan.checkpoints.shape[0]):
-        first, end, begin = plan.first[k], plan.checkpoints[k], plan.begins[k]
-        for p in range(position, end):
-            tree = plan.order[p] // outputs
-            if tree != before:
-                leaf = walk_row(nodes, threshold, nodes.column, rules, tree, x)
-                before = tree
-            values[p] = table[leaf, plan.order[p] % outputs]
-        position = end
-        for c in range(reached.shape[0]):
-            added = weighted_sum(values[first:end], plan.weights[c, begin : begin + end - first])
-            reached[c] = (reached[c] if first > 0 else 0.0) + plan.shift[c, k] + added
-        if is_clear(reached, plan.lower[:, k], plan.upper[:, k]):
-            n_read[0], stopped[0] = end, True
-            return True
-    return False
 
 
 @kernel

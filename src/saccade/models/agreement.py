@@ -68,8 +68,10 @@ def own_labels(
         ours = np.concatenate([decided(_scores(additive, block)) for block in blocks])
     else:
         ours = decided(full)
-    for k in np.flatnonzero(ours != labels).tolist():
-        _check_tied(model, additive, int(rows[k]), values[k], int(ours[k]), int(labels[k]))
+    differ = np.flatnonzero(ours != labels).tolist()
+    typical = np.abs(values[:BLOCK]).mean(axis=0, dtype=np.float64) if differ else np.zeros(values.shape[1])
+    for k in differ:
+        _check_tied(model, additive, int(rows[k]), values[k], typical, int(ours[k]), int(labels[k]))
     return labels
 
 
@@ -105,8 +107,13 @@ def _labels(model: Any, X: Any, additive: Additive) -> Codes:
     return codes
 
 
-def _check_tied(model: Any, additive: Additive, row: int, values: NDArray[np.floating], ours: int, own: int) -> None:
-    """Raise unless the two labels of a row have the same score but for rounding."""
+def _check_tied(
+    model: Any, additive: Additive, row: int, values: NDArray[np.floating], typical: Reals, ours: int, own: int
+) -> None:
+    """Raise unless the two labels of a row have the same score but for rounding.
+
+    ``typical`` are values as other rows have them: an intercept that is nearly zero may be the rest of sums like those.
+    """
     coef, intercept = additive.coef, additive.intercept
     if coef.shape[0] == 1:
         weights, constant, sizes = coef[0], intercept[0], (coef[0], intercept[0])
@@ -114,7 +121,7 @@ def _check_tied(model: Any, additive: Additive, row: int, values: NDArray[np.flo
         weights, constant = coef[ours] - coef[own], intercept[ours] - intercept[own]
         sizes = np.abs(coef[ours]) + np.abs(coef[own]), abs(intercept[ours]) + abs(intercept[own])
     lead = float(values @ weights + constant)
-    summed = float(np.abs(values) @ np.abs(sizes[0]) + abs(sizes[1]))
+    summed = float(np.maximum(np.abs(values), typical) @ np.abs(sizes[0]) + abs(sizes[1]))
     if abs(lead) <= TIED[values.dtype] * summed:
         return
     label, other = additive.classes[[own, ours]].tolist()

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +40,7 @@ def assemble(trees: Sequence[Tree]) -> Nodes:
     if n_nodes >= 2**31:
         raise ValueError(f"The trees have {n_nodes:,} nodes, more than 2,147,483,647.")
 
-    def joined(name: str, dtype: type) -> NDArray[np.generic]:
+    def joined(name: str, dtype: type) -> NDArray[Any]:
         return np.concatenate([np.asarray(getattr(tree, name), dtype=dtype) for tree in trees])
 
     given = (joined("left", np.int64), joined("right", np.int64))
@@ -56,8 +57,8 @@ def assemble(trees: Sequence[Tree]) -> Nodes:
     left = np.where(is_leaf, np.arange(n_nodes), place + given[0])
     words, first_word, n_words = _sets(trees, starts, n_nodes)
 
-    def placed(values: NDArray[np.generic], at_leaves: object) -> NDArray[np.generic]:
-        filled: NDArray[np.generic] = np.where(is_leaf, np.asarray(at_leaves, values.dtype), values)[where]
+    def placed(values: NDArray[Any], at_leaves: object) -> NDArray[Any]:
+        filled: NDArray[Any] = np.where(is_leaf, np.asarray(at_leaves, values.dtype), values)[where]
         return filled
 
     return Nodes(

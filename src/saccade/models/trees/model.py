@@ -1,6 +1,7 @@
 """A tree ensemble as an additive model: a part is a tree, or one output of it where it has one for each class."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -12,9 +13,10 @@ from saccade.models.trees.ensemble import Ensemble
 from saccade.models.trees.imported import Categories, Imported
 from saccade.models.trees.ranges import ranges_of
 from saccade.models.trees.source import TreeSource
+from saccade.models.trees.stages import Stages, stages_of
 from saccade.models.trees.storage import Layout, storage_of
 from saccade.models.trees.walks import Walks
-from saccade.reading.plan import EACH
+from saccade.reading.plan import EACH, Plan
 from saccade.reading.tables import take_rows
 
 __all__ = ["TreeModel"]
@@ -52,13 +54,18 @@ class TreeModel:
         return Walks(self.ensemble)
 
     @cached_property
+    def stages(self) -> Callable[[Plan], Stages]:
+        return stages_of(self.walks)
+
+    @cached_property
     def coef(self) -> Reals:
         """(scores, parts)."""
         rule, outputs = self.ensemble.sum, self.walks.parts.shape[1]
         factor = rule.scale / rule.divisor
         if outputs > 1:
             return np.tile(factor * np.eye(outputs), self.ensemble.score.size)
-        return factor * (np.arange(self.ensemble.n_scores)[:, None] == self.ensemble.score)
+        counts: Reals = factor * (np.arange(self.ensemble.n_scores)[:, None] == self.ensemble.score)
+        return counts
 
     @cached_property
     def intercept(self) -> Reals:

@@ -1,11 +1,11 @@
 """The columns of rows, brought side by side for the trees that ask for them.
 
 ``gather`` writes the columns at some slots, for some rows, into (slots, rows). A storage with ``direct`` can also be
-walked over as it is.
+walked over as it is, whichever way its memory runs.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,7 +18,7 @@ from saccade.models.trees.imported import Categories
 from saccade.reading.arrays import FLOATS_AND_BYTES, ArraySource, CsrSource, Selection, as_read_only
 from saccade.reading.tables import ColumnSource, Table, as_table
 
-__all__ = ["Layout", "Storage", "storage_of"]
+__all__ = ["Direct", "Layout", "Storage", "storage_of"]
 
 Slots = NDArray[np.int32]
 Rows = NDArray[np.uint32]
@@ -44,12 +44,34 @@ class Layout:
         self.absent = absent
 
 
+class Direct(NamedTuple):
+    """An array as the memory that it lies in: row i, column j is at ``i * by_row + j * by_column``."""
+
+    values: NDArray[Any]
+    by_row: int
+    by_column: int
+
+    @classmethod
+    def of(cls, X: NDArray[Any]) -> "Direct":
+        if X.flags.c_contiguous:
+            return cls(X.reshape(-1), X.shape[1], 1)
+        if X.flags.f_contiguous:
+            return cls(X.T.reshape(-1), 1, X.shape[0])
+        steps = [divmod(stride, X.itemsize) for stride in X.strides]
+        if any(step < 0 or rest for step, rest in steps):
+            return cls.of(as_read_only(np.ascontiguousarray(X)))
+        (by_row, _), (by_column, _) = steps
+        size = by_row * (X.shape[0] - 1) + by_column * (X.shape[1] - 1) + 1 if X.size else 0
+        memory = np.lib.stride_tricks.as_strided(X, (size,), (X.itemsize,), writeable=False)
+        return cls(memory, by_row, by_column)
+
+
 class Storage(Protocol):
     """Rows in one kind of storage."""
 
     n_rows: int
     dtype: type[np.floating]  # of what is gathered
-    direct: NDArray[Any] | None
+    direct: Direct | None
 
     def gather(self, slots: Slots, rows: Rows, size: int, out: NDArray[np.floating]) -> None:
         """Write the columns at these slots for the first ``size`` of these rows."""
@@ -63,7 +85,7 @@ class _ArrayStorage:
         self._X, self._layout = as_read_only(X), layout
         self.n_rows = X.shape[0]
         self.dtype: type[np.floating] = np.float64 if X.dtype == np.float64 else np.float32
-        self.direct = self._X if layout.zeros.size == 0 and X.dtype != np.uint8 else None
+        self.direct = Direct.of(self._X) if layout.zeros.size == 0 and X.dtype != np.uint8 else None
 
     def gather(self, slots: Slots, rows: Rows, size: int, out: NDArray[np.floating]) -> None:
         gather_columns(self._X, self._layout.used, slots, rows, size, out)
@@ -77,7 +99,7 @@ class _TableStorage:
     """Columns that are fetched when a tree asks for them."""
 
     dtype: type[np.floating] = np.float64
-    direct = None
+    direct: Direct | None = None
 
     def __init__(self, columns: ColumnSource, layout: Layout) -> None:
         self._columns, self._layout = columns, layout
@@ -96,7 +118,7 @@ class _CsrStorage:
     """A CSR matrix, whose rows are laid out one by one."""
 
     dtype: type[np.floating] = np.float64
-    direct = None
+    direct: Direct | None = None
 
     def __init__(self, X: Any, layout: Layout) -> None:
         self._X, self._layout = as_read_only(X), layout
@@ -180,7 +202,8 @@ def _coded(columns: ColumnSource, table: Table | None, layout: Layout) -> Column
 
 def _translated(codes: NDArray[np.integer], names: NDArray[Any], categories: Categories) -> NDArray[np.float64]:
     """Return the model's codes for a table's own; -1 is missing."""
-    return np.append(_looked_up(names, categories), np.nan)[codes]
+    coded: NDArray[np.float64] = np.append(_looked_up(names, categories), np.nan)[codes]
+    return coded
 
 
 def _looked_up(values: NDArray[Any], categories: Categories) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ __all__ = ["at_most", "below", "single"]
 Reals = NDArray[np.float64]
 
 
+@np.errstate(over="ignore")  # below the lowest single lies infinity
 def below(threshold: NDArray[np.floating]) -> NDArray[np.floating]:
     """Return u such that x < threshold where x <= u, for x of the same precision."""
     down: NDArray[np.floating] = np.nextafter(threshold, threshold.dtype.type(-np.inf))

@@ -1,7 +1,7 @@
 """Everything that kernels need to bring rows to the leaves of an ensemble."""
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,6 +75,24 @@ class Walks:
         return self.ensemble.nodes.threshold if dtype == np.float64 else self.threshold_32
 
     @cached_property
+    def _packed(self) -> dict[tuple[np.dtype[Any], bool], NDArray[Any]]:
+        return {}
+
+    def packed(self, dtype: Any, *, by_slot: bool) -> NDArray[Any]:
+        """Return what a walk asks of each node, side by side, for values of a precision.
+
+        Columns are the user's own, or the slots of those that are used.
+        """
+        kind, nodes = np.dtype(dtype), self.ensemble.nodes
+        if (kind, by_slot) not in self._packed:
+            fields = [("threshold", kind), ("column", "i4"), ("left", "i4"), ("missing_left", "i4")]
+            made = np.empty(nodes.left.size, np.dtype(fields, align=True))
+            made["threshold"], made["left"], made["missing_left"] = self.threshold(kind), nodes.left, nodes.missing_left
+            made["column"] = self.node_slot if by_slot else nodes.column
+            self._packed[kind, by_slot] = made
+        return self._packed[kind, by_slot]
+
+    @cached_property
     def parts(self) -> NDArray[np.float32]:
         """(nodes, outputs) what a tree's parts are at each leaf, as plans see them.
 
@@ -120,6 +138,11 @@ class Walks:
         return np.arange(self.ensemble.nodes.left.size, dtype=np.int32)[:, None]
 
     @cached_property
+    def every(self) -> NDArray[np.uint32]:
+        """The numbers of all trees."""
+        return np.arange(self.ensemble.score.size, dtype=np.uint32)
+
+    @cached_property
     def ways(self) -> NDArray[np.bool_]:
         """(nodes, columns) the columns that the nodes before each node ask for."""
         nodes = self.ensemble.nodes
@@ -144,15 +167,3 @@ class Walks:
         nodes, own = self.ensemble.nodes, slice(*self._bounds[tree : tree + 2].tolist())
         inner = nodes.left[own] != np.arange(own.start, own.stop)
         return list(dict.fromkeys(nodes.column[own][inner].tolist()))
-
-    @cached_property
-    def slots_of(self) -> Any:
-        """Return what gives the slots that some trees ask for, in ascending order; for trees as bytes of int64."""
-        own = [self.slot[self.columns_of(tree)] for tree in range(self.ensemble.score.size)]
-
-        @lru_cache(256)
-        def slots(trees: bytes) -> NDArray[np.int32]:
-            asked = [own[tree] for tree in np.frombuffer(trees, np.int64).tolist()]
-            return np.unique(np.concatenate([np.zeros(0, np.int32), *asked])).astype(np.int32)
-
-        return slots

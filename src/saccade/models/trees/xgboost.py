@@ -116,7 +116,8 @@ def _labels(booster: Any, header: Header) -> Callable[[Any], NDArray[Any]]:
         predicted = booster.predict(_matrix(X), validate_features=False)
         if header.objective == "multi:softmax":
             return predicted.astype(int)  # type: ignore[no-any-return]
-        return predicted.argmax(axis=1) if predicted.ndim == 2 else (predicted > limit).astype(int)
+        codes: NDArray[Any] = predicted.argmax(axis=1) if predicted.ndim == 2 else (predicted > limit).astype(int)
+        return codes
 
     return labels
 

@@ -1,0 +1,52 @@
+"""The trees that a plan reads between two checkpoints, and how they are read soonest."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.models.trees.walks import Walks
+from saccade.reading.plan import Plan
+
+__all__ = ["Stage", "Stages", "stage_of", "stages_of"]
+
+# Bringing a column of a row beside others costs about as much as scanning a fifth of a tree in place of walking it.
+COLUMNS_PER_TREE = 5
+MOST_PLANS = 4
+
+
+class Stage(NamedTuple):
+    """Some parts of a model."""
+
+    parts: NDArray[np.int64]
+    slots: NDArray[np.int32]  # of the columns that their trees ask for
+    walked: bool  # walking over the rows as they are takes less time than bringing these columns together for a scan
+
+
+class Stages(NamedTuple):
+    """What a plan reads up to each of its checkpoints."""
+
+    stages: list[Stage]
+    walked: NDArray[np.bool_]
+
+
+def stage_of(walks: Walks, parts: NDArray[np.integer], outputs: int) -> Stage:
+    """Return some parts of trees that have so many each."""
+    trees = np.unique(parts // outputs)
+    asked = [walks.slot[walks.columns_of(tree)] for tree in trees.tolist()]
+    slots = np.unique(np.concatenate([np.zeros(0, np.int32), *asked])).astype(np.int32)
+    return Stage(parts.astype(np.int64), slots, walks.scan is None or slots.size > COLUMNS_PER_TREE * trees.size)
+
+
+def stages_of(walks: Walks) -> Callable[[Plan], Stages]:
+    """Return what gives the stages of a plan, and keeps those of the plans that it met last."""
+
+    @lru_cache(MOST_PLANS)
+    def stages(order: bytes, checkpoints: tuple[int, ...]) -> Stages:
+        parts = np.split(np.frombuffer(order, np.uint32), checkpoints)[: len(checkpoints)]
+        made = [stage_of(walks, of_stage, walks.parts.shape[1]) for of_stage in parts]
+        return Stages(made, np.array([stage.walked for stage in made], dtype=np.bool_))
+
+    return lambda plan: stages(plan.order.tobytes(), tuple(plan.checkpoints.tolist()))
