@@ -57,6 +57,7 @@ bench: .venv/installed ## Measure speed and accuracy beside the peers
 	$(BIN)/python benchmarks/prediction.py
 	$(BIN)/python benchmarks/promise.py
 	$(BIN)/python benchmarks/costly.py
+	$(BIN)/python benchmarks/tree_costs.py
 
 bench-files: .venv/installed ## Measure files of a few gigabytes, in a temporary folder
 	$(BIN)/python benchmarks/files.py

@@ -260,7 +260,7 @@ def test_a_plan_describes_itself(linear, attentive):
     for start, stop, line in zip([0, *plan.checkpoints], plan.checkpoints, said.splitlines()[1:], strict=False):
         asked = ", ".join(f"f{feature}" for feature in plan.order[start:stop][:8])
         assert line.startswith(asked)
-        assert f"after {stop} feature{'s' * (stop > 1)}, " in line
+        assert f"after {stop} feature{'' if stop == 1 else 's'}, " in line
     assert "margins up to -" in said
     assert attend(linear, X, boundary="full").plan_.describe() == "All 60 features of every row are read."
 

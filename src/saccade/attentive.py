@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, NoReturn, Self
 
@@ -29,7 +28,6 @@ from saccade.models.agreement import named_by, own_labels
 from saccade.models.apart import take_apart
 from saccade.models.thresholds import at_threshold
 from saccade.models.trees.apart import as_classifier
-from saccade.models.trees.model import TreeModel
 from saccade.planning.boundaries import Boundary, as_boundary
 from saccade.planning.choosing import Sample
 from saccade.planning.families import Priced
@@ -158,7 +156,7 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
     order : {"greedy", "sorted", "natural", "permuted", "sampled", "sampled-printed"}
     costs : array of shape (n_features,), or dict of feature or group to cost, optional
         What each feature costs, for the greedy order and for the choice of the plan; 1 where nothing is said. What
-        costs 0 is read first.
+        costs 0 is read first. Features are columns: a tree costs those on the row's path that were not bought before.
     groups : dict of group to features, or a label for each feature, optional
         Features that are bought together, once: a blood sample, a record. A group costs what ``costs`` says of it, or
         the sum of its features' costs.
@@ -186,7 +184,7 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
     plan_ : Plan
     certificate_ : Certificate
     population_ : Population, what the planning rows tell of the features
-    prices_ : Prices
+    prices_ : Prices, by column
     columns_ : list, the columns that the plan can ask for, in reading order; by name where ``fit`` was given names
 
     Examples
@@ -272,7 +270,8 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
         planning, calibration = split_rows(planning, calibration, additive.coef.shape[1])
         stated = self.costs is not None or self.groups is not None
         # A look costs time, which is not to be weighed against what users say that columns cost.
-        priced = Priced(additive, part_prices(additive, X, planning, prices, stated=stated), looking=not stated)
+        saved = part_prices(additive, X, planning, prices, stated=stated)
+        priced = Priced(additive, saved, prices, looking=not stated)
         if isinstance(estimator, FrozenEstimator):
             refuse_training_rows(estimator, X, np.concatenate([planning, calibration]))
         true = y if self.promise == "accuracy" else None
@@ -281,11 +280,7 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
         prepared = prepare(priced, plans_on, calibrates_on, terms, additive.classes, X.shape[0], seed)
         validate_data(self, X, skip_check_array=True)
         self.estimator_, self.classes_, self.additive_ = model, additive.classes, additive
-        population = prepared.population
-        if isinstance(additive, TreeModel):
-            low, high, missing = additive.seen(X, np.concatenate([planning, calibration]))
-            population = replace(population, low=low, high=high, missing=missing, spare=frozenset())
-        self.plan_, self.certificate_, self.population_ = prepared.plan, prepared.certificate, population
+        self.plan_, self.certificate_, self.population_ = prepared.plan, prepared.certificate, prepared.population
         self.prices_ = prices
         self.__dict__.pop("_shared_questions", None)  # of an earlier fit
         return self
@@ -405,4 +400,4 @@ def _sample(model: Any, additive: Additive, X: Any, y: Any, rows: NDArray[np.int
     values, full = additive.values(X, rows), additive.full(X, rows)
     true = None if y is None else codes_among(take_rows(y, rows), additive.classes)
     labels = Labels(own_labels(model, X, rows, additive, values, full), additive.classes.size, true)
-    return Sample(values, labels, full)
+    return Sample(values, labels, full, additive.columns_in(X, rows))

@@ -9,7 +9,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from saccade.asking.inquiry import Inquiry, Questions, resume
 from saccade.asking.lazily import Fetch, LazyReading, read_lazily, read_lazily_async
+from saccade.asking.one_row import RowReader
+from saccade.asking.rows_of_columns import ColumnReader
+from saccade.asking.rows_of_trees import TreeReader
 from saccade.models.additive import Additive
+from saccade.models.trees.model import TreeModel
 from saccade.planning.absence import Population
 from saccade.planning.prices import Prices, price_list
 from saccade.promises.certificate import Certificate, strictest
@@ -95,15 +99,14 @@ class AskingMixin:
         shared: Questions | None = self.__dict__.get("_shared_questions")
         if shared is None:
             check_is_fitted(self)
-            stated, columns = self.certificate_.delta, self.additive_.columns
+            stated = self.certificate_.delta
             levels = stated.values() if isinstance(stated, Mapping) else []  # in the order of the classes
             shared = Questions(
-                self.plan_,
-                self.population_,
+                self._row_reader(),
                 self.prices_,
                 self.classes_,
-                columns,
-                strictest(stated),
+                self.additive_.columns,
+                self.population_.spare,
                 frozenset(code for code, level in enumerate(levels) if level >= 1),
             )
             self._shared_questions = shared
@@ -111,6 +114,11 @@ class AskingMixin:
             return shared
         given = self.costs if costs is None else costs, self.groups if groups is None else groups
         return replace(shared, prices=price_list(*given, self.additive_.n_columns, self.additive_.columns))
+
+    def _row_reader(self) -> RowReader:
+        if isinstance(self.additive_, TreeModel):
+            return TreeReader(self.additive_, self.plan_, self.population_, self.prices_)
+        return ColumnReader(self.plan_, self.population_, strictest(self.certificate_.delta))
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is shared by inquiries, which is made again when it is asked for."""

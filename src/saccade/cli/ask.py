@@ -4,16 +4,20 @@ import json
 import math
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 if TYPE_CHECKING:
     from saccade.asking.inquiry import Inquiry
+    from saccade.asking.one_row import Value
     from saccade.attentive import AttentiveClassifier
+    from saccade.planning.prices import Feature
 
 CANNOT_BE_HAD, TAKE_BACK = "?", "<"
-ANSWERS = f"Type a number, {CANNOT_BE_HAD} where it cannot be had, or {TAKE_BACK} to take the last answer back."
+ANSWERS = f"Type a %s, {CANNOT_BE_HAD} where it cannot be had, or {TAKE_BACK} to take the last answer back."
+# So many categories are listed with a question.
+MOST_LISTED = 20
 
 
 @click.command(short_help="Ask for one value after another until the label is clear.")
@@ -28,8 +32,8 @@ ANSWERS = f"Type a number, {CANNOT_BE_HAD} where it cannot be had, or {TAKE_BACK
 def ask(model: Path, known: tuple[str, ...], state: Path | None, as_json: bool) -> None:
     """Ask a person for the features of one row, and stop when the label is clear.
 
-    MODEL is a file that saccade.save wrote of an AttentiveClassifier. An answer is a number, ? for a value that
-    cannot be had, or < to take the last answer back.
+    MODEL is a file that saccade.save wrote of an AttentiveClassifier. An answer is a number or a category, ? for a
+    value that cannot be had, or < to take the last answer back.
     """
     from saccade.files.writing import write_whole
 
@@ -76,23 +80,32 @@ def _begun(attentive: "AttentiveClassifier", known: tuple[str, ...], state: Path
         raise click.UsageError(str(error)) from error
 
 
-def _pair(attentive: "AttentiveClassifier", text: str) -> tuple[str | int, float | None]:
+def _pair(attentive: "AttentiveClassifier", text: str) -> tuple["Feature", "Value"]:
     name, equals, value = text.rpartition("=")
     if not equals:
         raise click.UsageError(f"--known {text}: expected NAME=VALUE.")
+    feature = int(name) if name.isdigit() and attentive.additive_.columns is None else name
+    question = _question(attentive, feature)
     try:
-        number = _number(value)
+        return feature, _value(question, value)
     except ValueError as error:
         raise click.UsageError(
-            f"--known {text}: {error} Give a number, or {CANNOT_BE_HAD} where there is none."
+            f"--known {text}: {error} Give a {question.kind}, or {CANNOT_BE_HAD} where there is none."
         ) from None
-    return (int(name) if name.isdigit() and attentive.additive_.columns is None else name), number
 
 
-def _number(text: str) -> float | None:
-    """Return the number, or None for a value that cannot be had."""
+def _value(question: "_Question", text: str) -> "Value":
+    """Return what was typed, None for a value that cannot be had."""
     if text.strip() == CANNOT_BE_HAD:
         return None
+    if question.kind == "number":
+        return _number(text)
+    if not text.strip():
+        raise ValueError("There is no value.")
+    return text.strip()
+
+
+def _number(text: str) -> float:
     try:
         number = float(text)
     except ValueError:
@@ -104,9 +117,11 @@ def _number(text: str) -> float | None:
 
 def _ask_once(attentive: "AttentiveClassifier", inquiry: "Inquiry") -> None:
     """Ask until an answer is valid, and print the confidence that follows."""
-    question, low, high = _question(attentive, inquiry.wanted)
+    wanted = inquiry.wanted
+    assert wanted is not None
+    question = _question(attentive, wanted)
     while True:
-        click.echo(f"{question} [{_range(low, high)}]: ", nl=False, err=True)
+        click.echo(f"{question.name} [{question.answers}]: ", nl=False, err=True)
         line = sys.stdin.readline()
         if not line:
             raise click.ClickException(
@@ -115,12 +130,11 @@ def _ask_once(attentive: "AttentiveClassifier", inquiry: "Inquiry") -> None:
         try:
             if line.strip() == TAKE_BACK:
                 return _take_back(inquiry)
-            value = _number(line)
-            inquiry.tell(value)
+            inquiry.tell(_value(question, line))
             break
         except ValueError as error:
-            click.echo(f"  {error} {ANSWERS}", err=True)
-    if value is not None and not low <= value <= high:
+            click.echo(f"  {error} {ANSWERS % question.kind}", err=True)
+    if wanted in inquiry.outside:
         click.echo("  That is outside of what was seen: the label will not be certified.", err=True)
         if inquiry.label is not None:  # nothing more is asked for, and a slip of the finger would stay
             click.echo(f"  It decides. Return to accept it, or {TAKE_BACK} to take it back: ", nl=False, err=True)
@@ -135,15 +149,31 @@ def _take_back(inquiry: "Inquiry") -> None:
     click.echo(f"  taken back: {', '.join(map(str, inquiry.take_back()))}", err=True)
 
 
-def _question(attentive: "AttentiveClassifier", wanted: Any) -> tuple[str, float, float]:
-    """Return the name of a feature, with its unit if the name has it, and the range of its values."""
+class _Question(NamedTuple):
+    name: str  # with the unit, if the name has it
+    answers: str  # the range of the values, or the categories
+    kind: str  # of an answer
+
+
+def _question(attentive: "AttentiveClassifier", feature: "Feature") -> _Question:
     names, population = attentive.additive_.columns, attentive.population_
-    position = wanted if names is None else names.index(wanted)
-    return wanted if names else f"feature {wanted}", float(population.low[position]), float(population.high[position])
+    name = str(feature) if names else f"feature {feature}"
+    position = names.index(name) if names and name in names else feature
+    if not isinstance(position, int) or not 0 <= position < population.low.size:
+        return _Question(name, "", "number")  # there is none, which the inquiry says
+    categories = attentive.additive_.categories.get(position)
+    if categories is None:
+        return _Question(name, _range(float(population.low[position]), float(population.high[position])), "number")
+    listed = ", ".join(map(str, categories.values[:MOST_LISTED].tolist()))
+    more = categories.values.size - MOST_LISTED
+    kind = "number" if categories.values.dtype.kind in "fiub" else "category"
+    return _Question(name, listed + (f" and {more} more" if more > 0 else ""), kind)
 
 
 def _range(low: float, high: float) -> str:
     """Return a range in four digits, rounded so that it lies inside: an end of it may be typed as it is shown."""
+    if not (math.isfinite(low) and math.isfinite(high)):  # a column that no tree asks for, or that was never there
+        return "a number"
     step = 10.0 ** (math.floor(math.log10(max(abs(low), abs(high), 1e-300))) - 3)
     inner = math.ceil(low / step) * step, math.floor(high / step) * step
     first, last = (low, high) if inner[0] > inner[1] else inner
@@ -170,8 +200,8 @@ def _reason(inquiry: "Inquiry", attentive: "AttentiveClassifier") -> str:
     """Say why a label is not certified."""
     reasons = []
     for feature, value in inquiry.outside.items():
-        name, low, high = _question(attentive, feature)
-        reasons.append(f"{name} = {value:g}, where {_range(low, high)} was seen")
+        question, shown = _question(attentive, feature), value if isinstance(value, str) else f"{value:g}"
+        reasons.append(f"{question.name} = {shown}, where {question.answers} was seen")
     return ", ".join(reasons) or "too much was missing"
 
 

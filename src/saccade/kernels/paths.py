@@ -20,16 +20,29 @@ def price_of(purchases, first, price):
 
 
 @kernel
-def expected_prices(leaf, needs, price, bought, expected):
-    """Write what each tree is expected to cost rows that have bought some columns already; ``leaf`` is (trees, rows)."""
-    trees, rows = leaf.shape
-    for tree in range(trees):
-        total = 0.0
-        for row in range(rows):
+def expected_prices(leaf, needs, price, expected):
+    """Add up what each tree costs rows that have bought nothing, on average; ``leaf`` is (rows, trees)."""
+    rows, trees = leaf.shape
+    for row in range(rows):
+        for tree in range(trees):
             for word in range(needs.shape[1]):
-                new = needs[leaf[tree, row], word] & ~bought[row, word]
-                total += price_of(new, 64 * word, price)
-        expected[tree] = total / rows
+                expected[tree] += price_of(needs[leaf[row, tree], word], 64 * word, price) / rows
+
+
+@kernel
+def buy(tree, leaf, needs, price, bought, expected):
+    """Let every row buy what its path through a tree needs, and take that off what other trees are expected to cost.
+
+    A row buys a column once, so that all calls together cost no more than one comparison for each row, column and tree.
+    """
+    rows, trees = leaf.shape
+    for row in range(rows):
+        for word in range(needs.shape[1]):
+            new = needs[leaf[row, tree], word] & ~bought[row, word]
+            if new != ZERO:
+                bought[row, word] |= new
+                for other in range(trees):
+                    expected[other] -= price_of(needs[leaf[row, other], word] & new, 64 * word, price) / rows
 
 
 @kernel

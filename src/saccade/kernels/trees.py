@@ -17,6 +17,7 @@ from saccade.kernels.compiling import kernel
 # A number times this has, in its highest five bits, another pattern for each power of two (a de Bruijn sequence).
 SEQUENCE_32, SHIFT_32 = np.uint32(0x077CB531), np.uint32(27)
 SEQUENCE_64, SHIFT_64 = np.uint64(0x03F79D71B4CB0A89), np.uint64(58)
+ZERO, ONE = np.uint64(0), np.uint64(1)
 # Categories are whole numbers below this.
 MOST_CATEGORIES = 2.0**31
 
@@ -43,14 +44,16 @@ def descend(packed, X, place, count, steps, node):
     """Go down from ``count`` nodes, each with a row of its own, all by one step and then all by the next.
 
     ``place`` is where in X each row begins. While one walk waits for its value, the others go on. One that has arrived
-    stays where it is.
+    stays where it is. Places and nodes are unsigned, which spares the look whether they count from the end.
     """
+    by_column = np.uint64(X.by_column)
     for _ in range(steps):
-        moved = 0
+        moved = np.uint32(0)
         for j in range(count):
             here = packed[node[j]]
-            value = X.values[place[j] + X.by_column * here.column]
-            to = here.left + (not ((value <= here.threshold) | ((value != value) & (here.missing_left != 0))))
+            value = X.values[place[j] + by_column * here.column]
+            right = not ((value <= here.threshold) | ((value != value) & (here.missing_left != 0)))
+            to = np.uint32(here.left + np.uint32(right))
             moved |= to ^ node[j]
             node[j] = to
         if moved == 0:
@@ -60,18 +63,19 @@ def descend(packed, X, place, count, steps, node):
 @kernel
 def descend_with_sets(packed, nodes, rules, X, place, count, steps, node):
     """Go down as ``descend`` does, where some nodes have sets of categories."""
+    by_column = np.uint64(X.by_column)
     for _ in range(steps):
-        moved = 0
+        moved = np.uint32(0)
         for j in range(count):
             here, at = packed[node[j]], node[j]
-            value = X.values[place[j] + X.by_column * here.column]
+            value = X.values[place[j] + by_column * here.column]
             right = not ((value <= here.threshold) | ((value != value) & (here.missing_left != 0)))
             if nodes.first_word[at] >= 0 and value == value:
                 inside = is_member(
                     value, nodes.first_word[at], nodes.n_words[at], nodes.words, rules.single, rules.least
                 )
                 right = not inside
-            to = here.left + right
+            to = np.uint32(here.left + np.uint32(right))
             moved |= to ^ at
             node[j] = to
         if moved == 0:
@@ -116,6 +120,17 @@ def clear_unless_below(bits, x, threshold, keep, every, size):
 
 
 @kernel
+def clear_unless_among_64(bits, x, members, missing_left, single, least, keep, every, size):
+    """Clear the left subtree of rows whose category is none of ``members``, 64 bits: without a branch or a look-up."""
+    for s in range(size):
+        value = np.float64(np.float32(x[s])) if single else np.float64(x[s])
+        inside = (value > least) & (value < 64.0)
+        category = np.uint64(max(value, 0.0) if inside else 0.0)
+        goes_left = (inside & ((members >> category) & ONE == ONE)) | ((x[s] != x[s]) & missing_left)
+        bits[s] &= every if goes_left else keep
+
+
+@kernel
 def clear_unless_member(bits, x, node, nodes, threshold, rules, keep, every, size):
     for s in range(size):
         bits[s] &= keep if goes_right(x[s], node, nodes, threshold, rules) else every
@@ -130,7 +145,13 @@ def scan_tree(scan, nodes, threshold, rules, tree, columns, size, bits, leaf):
     for k in range(scan.first[tree], scan.first[tree + 1]):
         node, keep = scan.node[k], scan.keep[k]
         x = columns[scan.slot[k]]
-        if nodes.first_word[node] >= 0:
+        if nodes.first_word[node] >= 0 and nodes.n_words[node] <= 2:
+            members, first = ZERO, nodes.first_word[node]
+            for word in range(nodes.n_words[node]):
+                members |= np.uint64(nodes.words[first + word]) << np.uint64(32 * word)
+            left = nodes.missing_left[node]
+            clear_unless_among_64(bits, x, members, left, rules.single, rules.least, keep, every, size)
+        elif nodes.first_word[node] >= 0:
             clear_unless_member(bits, x, node, nodes, threshold, rules, keep, every, size)
         elif nodes.missing_left[node]:
             clear_where_above(bits, x, threshold[node], keep, every, size)

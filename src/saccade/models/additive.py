@@ -1,15 +1,52 @@
 """The record that every kind of model is taken apart into: parts, and how each counts in each score."""
 
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from saccade.models.trees.imported import Categories
 from saccade.reading.sources import Source
 
-__all__ = ["Additive"]
+__all__ = ["Additive", "Columns", "Ranges"]
 
 Reals = NDArray[np.float64]
+
+
+class Ranges(NamedTuple):
+    """What some rows were seen to hold, by column."""
+
+    low: Reals  # (columns,)
+    high: Reals
+    missing: NDArray[np.bool_]  # whether a value was missing in any row
+
+    def joined(self, other: "Ranges") -> "Ranges":
+        return Ranges(np.minimum(self.low, other.low), np.maximum(self.high, other.high), self.missing | other.missing)
+
+
+class Columns(Protocol):
+    """The columns of some rows, of a model whose parts are made of several."""
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory a copy takes."""
+
+    @property
+    def may_lack(self) -> bool:
+        """Whether the model takes rows with missing values."""
+
+    def in_order(self, parts: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the columns that some parts can ask for, in the order of the parts."""
+
+    def ranges(self) -> Ranges:
+        """Return what was seen in each column."""
+
+    def kept(self) -> "Columns":
+        """Return a copy that does not hold the rows themselves."""
+
+    def without(self, absent: tuple[int, ...]) -> Source:
+        """Return the parts of these rows as if some columns were missing in all of them."""
 
 
 class Additive(Protocol):
@@ -39,10 +76,6 @@ class Additive(Protocol):
         """Whether each part needs one column, the one in its place."""
 
     @property
-    def noun(self) -> str:
-        """What a unit is: features, trees."""
-
-    @property
     def classes(self) -> NDArray[Any]:
         """The labels, in the order of the scores."""
 
@@ -54,6 +87,10 @@ class Additive(Protocol):
     def n_columns(self) -> int:
         """How many columns the user's rows have."""
 
+    @property
+    def categories(self) -> Mapping[int, Categories]:
+        """The categories of those columns that hold no numbers, or numbers that are names."""
+
     def columns_of(self, parts: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return the columns that some parts can ask for, in the order of the parts."""
 
@@ -62,6 +99,9 @@ class Additive(Protocol):
 
     def full(self, X: Any, rows: NDArray[np.intp]) -> Reals | None:
         """Return the full margins of some rows, (rows, scores), where they are more exact than a sum of ``values``."""
+
+    def columns_in(self, X: Any, rows: NDArray[np.intp]) -> Columns | None:
+        """Return the columns of some rows; None where they are the parts."""
 
     def check_own(self, X: Any, rows: NDArray[np.intp]) -> None:
         """Raise where the margins of X are not the model's own, if these are to be the same to the bit.

@@ -38,8 +38,9 @@ def named_by(additive: Additive, X: Any) -> Additive:
     if given is None:
         return additive
     names = tuple(map(str, given))
-    if taught is not None and taught != names:
-        apart = next(k for k, name in enumerate(taught) if name != names[k])
+    written = tuple(name.replace(" ", "_") for name in names)  # as LightGBM writes names down
+    if taught is not None and taught not in (names, written):
+        apart = next(k for k, name in enumerate(taught) if name not in (names[k], written[k]))
         raise ValueError(
             "The feature names should match those that the model was fitted on, in the same order: column "
             f"{apart} of X is {names[apart]!r}, not {taught[apart]!r}."

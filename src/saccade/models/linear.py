@@ -1,9 +1,10 @@
 """Linear classifiers: a part is a column, and counts with its weight."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from saccade.models.thresholds import step_inside, threshold_of
+from saccade.models.trees.imported import Categories
 from saccade.reading.arrays import FLOATS_AND_BYTES
 from saccade.reading.inputs import check_numbers, not_finite
 from saccade.reading.plan import EACH
@@ -47,8 +49,8 @@ class LinearModel:
     columns: tuple[str, ...] | None = None
 
     unit: ClassVar[NDArray[np.uint32]] = EACH
-    noun: ClassVar[str] = "features"
     parts_are_columns: ClassVar[bool] = True
+    categories: ClassVar[Mapping[int, Categories]] = MappingProxyType({})
 
     @property
     def n_columns(self) -> int:
@@ -73,6 +75,9 @@ class LinearModel:
         return np.ascontiguousarray(dense, dtype=np.float32 if single else np.float64)
 
     def full(self, X: Any, rows: NDArray[np.intp]) -> None:
+        return None
+
+    def columns_in(self, X: Any, rows: NDArray[np.intp]) -> None:
         return None
 
     def check_own(self, X: Any, rows: NDArray[np.intp]) -> None:

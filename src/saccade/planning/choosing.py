@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from saccade.models.additive import Columns, Ranges
 from saccade.planning.families import Families, Family
 from saccade.promises.labels import Labels
 from saccade.promises.learn_then_test import certify
@@ -24,17 +25,25 @@ LEVELS = np.concatenate([[0.99, 0.95, 0.9, 0.8, 0.7, 0.6], np.geomspace(0.5, 1e-
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Some rows: their part values and their labels."""
+    """Some rows: their part values, their labels, and their columns where these are not the parts."""
 
     values: NDArray[Any]  # (rows, parts)
     labels: Labels
     full: NDArray[np.float64] | None = None  # (rows, scores) full margins, where they are not the sum of ``values``
+    columns: Columns | None = None
 
     def read(self, plan: Plan) -> Outcome:
         outcome = read_plan(plan, ArraySource(self.values))
         if self.full is not None:
             outcome.margin[~outcome.stopped] = self.full[~outcome.stopped]
         return outcome
+
+    def ranges(self) -> Ranges:
+        """Return what was seen in each column."""
+        if self.columns is not None:
+            return self.columns.ranges()
+        low, high = (reduced.astype(np.float64) for reduced in (self.values.min(axis=0), self.values.max(axis=0)))
+        return Ranges(low, high, np.zeros(low.size, dtype=bool))
 
 
 def boldest(family: Family, calibration: Sample, promise: Promise, confidence: float) -> Plan | None:
@@ -68,8 +77,8 @@ def affordable(families: Families, planning: Sample, promise: Promise, average_f
         plan = family.plan(setting)
         if reads(plan) <= average_features:
             return plan
-    least = reads(family.plan(family.settings[-1]))
+    last = family.plan(family.settings[-1])
     raise ValueError(
-        f"No plan reads as few as average_features={average_features} features per row: the boldest reads {least:.3g}. "
-        "Raise it."
+        f"No plan reads as few as average_features={average_features} {last.noun} per row: the boldest reads "
+        f"{reads(last):.3g}. Raise it."
     )

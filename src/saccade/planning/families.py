@@ -38,10 +38,6 @@ class Scores(Protocol):
     def parts_are_columns(self) -> bool:
         """Whether each part needs one column, the one in its place."""
 
-    @property
-    def noun(self) -> str:
-        """What a unit is: features, trees."""
-
 
 @dataclass(frozen=True)
 class Priced:
@@ -49,6 +45,7 @@ class Priced:
 
     scores: Scores
     prices: Prices | PathPrices
+    purchases: Prices  # of columns
     looking: bool  # whether a checkpoint costs anything, too
 
     @property

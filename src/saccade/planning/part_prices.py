@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.models.additive import Additive
+from saccade.models.trees.model import TreeModel
 from saccade.planning.paths import PathPrices
 from saccade.planning.prices import Prices
 
@@ -21,9 +22,10 @@ def part_prices(
     plan.
     """
     to_save = prices.to_plan_by()
-    if additive.parts_are_columns:
+    if not isinstance(additive, TreeModel):
         return to_save
     unit = additive.unit if additive.unit.size else np.arange(additive.coef.shape[1])
     if not stated:
         return Prices(unit.astype(np.intp), np.maximum(additive.steps(X, rows), 1.0))
-    return PathPrices.of(unit, additive.leaves(X, rows), additive.ways, to_save)
+    needs = additive.walks.needs(to_save.purchase)
+    return PathPrices(unit.astype(np.intp), additive.leaves(X, rows), needs, to_save.price)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.kernels.paths import expected_prices, prices_at
+from saccade.kernels.paths import buy, expected_prices, prices_at
 from saccade.planning.prices import Basket, Prices
 
 __all__ = ["PathPrices"]
@@ -18,7 +18,7 @@ __all__ = ["PathPrices"]
 Reals = NDArray[np.float64]
 Sets = NDArray[np.uint64]  # (…, words) purchases as bits
 
-# So many rows say what a tree is expected to cost next, which is asked after each tree that is chosen.
+# So many rows say what a tree is expected to cost next.
 MOST_ROWS = 2000
 # A tree whose columns are all known takes time all the same: this share of the mean price of a purchase.
 TIME = 0.001
@@ -29,20 +29,9 @@ class PathPrices:
     """Trees as purchases, over planning rows of which it is known what each path needs."""
 
     purchase: NDArray[np.intp]  # (parts,) the tree of each part
-    leaf: NDArray[np.int32]  # (rows, trees) where each row ends
-    needs: Sets  # (leaves, words) the purchases of columns on the way to a leaf
+    leaf: NDArray[np.int32]  # (rows, trees) the node where each row ends
+    needs: Sets  # (nodes, words) the purchases of columns on the way to a node
     price: Reals  # (purchases of columns,)
-
-    @classmethod
-    def of(
-        cls, unit: NDArray[Any], leaf: NDArray[np.int32], columns: NDArray[np.bool_], prices: Prices
-    ) -> "PathPrices":
-        """``columns`` (leaves, columns) are those on the way to each leaf; ``prices`` are of columns."""
-        words = -(-prices.price.size // 64)
-        needs = np.zeros((columns.shape[0], words), np.uint64)
-        for column, purchase in enumerate(prices.purchase.tolist()):
-            needs[columns[:, column], purchase // 64] |= np.uint64(1) << np.uint64(purchase % 64)
-        return cls(unit.astype(np.intp), leaf, needs, prices.price)
 
     def members(self, purchase: int) -> NDArray[np.intp]:
         return np.flatnonzero(self.purchase == purchase)
@@ -80,16 +69,13 @@ class _PathBasket(Basket):
 
     def __init__(self, paths: PathPrices) -> None:
         self._paths = paths
-        self._leaf = np.ascontiguousarray(paths.leaf[:MOST_ROWS].T)  # (trees, rows)
-        self._bought = np.zeros((self._leaf.shape[1], paths.needs.shape[1]), np.uint64)
+        self._leaf = paths.leaf[:MOST_ROWS]
+        self._bought = np.zeros((self._leaf.shape[0], paths.needs.shape[1]), np.uint64)
         self._time = TIME * float(paths.price.mean())
-        super().__init__(np.empty(self._leaf.shape[0]))
-        self._ask()
+        self._expected = np.zeros(self._leaf.shape[1])
+        expected_prices(self._leaf, paths.needs, paths.price, self._expected)
+        super().__init__(self._expected + self._time)
 
     def add(self, purchase: int) -> None:
-        self._bought |= self._paths.needs[self._leaf[purchase]]
-        self._ask()
-
-    def _ask(self) -> None:
-        expected_prices(self._leaf, self._paths.needs, self._paths.price, self._bought, self.price)
-        self.price += self._time
+        buy(purchase, self._leaf, self._paths.needs, self._paths.price, self._bought, self._expected)
+        self.price = np.maximum(self._expected, 0.0) + self._time  # below zero by rounding alone

@@ -89,16 +89,15 @@ def prepare(
         calibration.labels,
         classes,
         plan.n_units,
-        priced.scores.noun,
+        plan.noun,
     )
     population = Population(
-        regression=families.regression,
-        mean=planning.values.mean(axis=0, dtype=np.float64),
-        variance=planning.values.var(axis=0, dtype=np.float64),
-        low=np.minimum(planning.values.min(axis=0), calibration.values.min(axis=0)).astype(np.float64),
-        high=np.maximum(planning.values.max(axis=0), calibration.values.max(axis=0)).astype(np.float64),
+        families.regression,
+        planning.values.mean(axis=0, dtype=np.float64),
+        planning.values.var(axis=0, dtype=np.float64),
+        *planning.ranges().joined(calibration.ranges()),
     )
-    spare = spare_features(plan, promise, certificate, population, priced.prices, calibration)
+    spare = spare_features(plan, promise, certificate, population, priced.purchases, calibration)
     return Prepared(plan, certificate, replace(population, spare=spare))
 
 

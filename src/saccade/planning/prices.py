@@ -46,7 +46,8 @@ class Prices:
 
     def everything(self, rows: slice) -> Reals:
         """Return what all features cost, (1,): the same for all rows."""
-        return self.price.sum(keepdims=True)
+        total: Reals = self.price.sum(keepdims=True)
+        return total
 
     def complete(self, order: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
         """Return after how many features of an order nothing that was bought is still to be read."""

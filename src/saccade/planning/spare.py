@@ -3,7 +3,8 @@
 Most models never meet a row that lacks a feature, so nothing is tested when they are made. What the tests need is kept
 instead: of every calibration row the full model's scores, and the values of the features that count where another is
 missing. These are the features that checkpoints weigh, those of the regression, which replace what is missing, and the
-missing features themselves.
+missing features themselves. Of trees it is the columns that any of them asks for: where one is missing, rows go the way
+that the library sends them.
 
 All of these tests together keep the confidence (Bonferroni). That the plan was chosen on the same rows needs no more as
 long as bolder plans only add errors, because a plan that passes then implies the last one that should have.
@@ -11,11 +12,12 @@ long as bolder plans only add errors, because a plan that passes then implies th
 
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from saccade.models.additive import Columns
 from saccade.planning.absence import Population, plan_without
 from saccade.planning.choosing import Sample
 from saccade.planning.prices import Prices
@@ -33,7 +35,7 @@ Rows = NDArray[np.floating[Any]]
 Features = tuple[int, ...]
 
 # Of so many features, the first that are asked for, it is tested whether a row may lack them; of fewer where the tests
-# would read more values than that.
+# would read more values than that. Features are columns.
 MOST_SPARED = 64
 MOST_VALUES_SPARED = 300_000_000
 # Rows that take more memory than this are not kept, and the tests are made at once.
@@ -52,22 +54,50 @@ def spare_features(
 
     Each is tested when it is first asked for.
     """
-    rows = calibration.values
+    rows, columns = calibration.values, calibration.columns
     most = min(MOST_SPARED, int(MOST_VALUES_SPARED / (rows.shape[0] * certificate.features_per_row)))
-    alone = [(int(feature),) for feature in dict.fromkeys(plan.order[:most].tolist())]
+    asked = plan.order[:most] if columns is None else _may_be_lacking(columns, plan, population)[:most]
+    alone = [(int(feature),) for feature in dict.fromkeys(asked.tolist())]
     groups = [tuple(prices.members(int(group)).tolist()) for group in prices.groups]
     candidates = tuple(dict.fromkeys([*alone, *groups]))
-    if not candidates:
+    if not candidates or (columns is not None and not columns.may_lack):
         return frozenset()
     confidence = 1 - (1 - certificate.confidence) / len(candidates)
-    full, labels = calibration.read(plan.without_stops()).margin, calibration.labels
-    kept = _features_kept(plan, population, candidates)
-    if rows.shape[0] * kept.size * rows.itemsize + full.nbytes <= MOST_BYTES_KEPT:
-        values = np.take(rows, kept, axis=1)
-        return _SpareFeatures(_Rehearsal(plan, promise, confidence, population, kept, values, full, labels), candidates)
-    everything = np.arange(plan.n_features)
-    rehearsal = _Rehearsal(plan, promise, confidence, population, everything, rows, full, labels)
+    if columns is None:
+        return _tested(candidates, *_rehearsal(plan, promise, confidence, population, calibration, candidates))
+    small = columns.nbytes <= MOST_BYTES_KEPT
+    kept = columns.kept() if small else columns
+    return _tested(candidates, _RehearsalOfTrees(plan, promise, confidence, kept, calibration.labels), small)
+
+
+def _may_be_lacking(columns: Columns, plan: Plan, population: Population) -> NDArray[np.intp]:
+    """Return the columns that the plan can ask for, and of which no row lacked a value."""
+    asked = columns.in_order(plan.demanded)
+    return asked[~population.missing[asked]]
+
+
+def _tested(candidates: tuple[Features, ...], rehearsal: "_Rehearses", later: bool) -> Set[Features]:
+    """Return those of the candidates without which the promise is kept, tested at once or when somebody asks."""
+    if later:
+        return _SpareFeatures(rehearsal, candidates)
     return frozenset(features for features in candidates if rehearsal.passes(features))
+
+
+def _rehearsal(
+    plan: Plan,
+    promise: Promise,
+    confidence: float,
+    population: Population,
+    calibration: Sample,
+    candidates: tuple[Features, ...],
+) -> tuple["_Rehearsal", bool]:
+    """Return what reads rows of columns again, and whether it holds a copy of what it needs of them."""
+    rows, labels = calibration.values, calibration.labels
+    full, kept = calibration.read(plan.without_stops()).margin, _features_kept(plan, population, candidates)
+    small = rows.shape[0] * kept.size * rows.itemsize + full.nbytes <= MOST_BYTES_KEPT
+    kept = kept if small else np.arange(plan.n_features)
+    values = np.take(rows, kept, axis=1) if small else rows
+    return _Rehearsal(plan, promise, confidence, population, kept, values, full, labels), small
 
 
 def _features_kept(plan: Plan, population: Population, candidates: tuple[Features, ...]) -> NDArray[np.intp]:
@@ -78,6 +108,26 @@ def _features_kept(plan: Plan, population: Population, candidates: tuple[Feature
 def _weighed(plan: Plan) -> NDArray[np.uint32]:
     """Return the features that checkpoints weigh."""
     return plan.order[: plan.checkpoints[-1] if plan.checkpoints.size else 0]
+
+
+class _Rehearses(Protocol):
+    def passes(self, absent: Features) -> bool:
+        """Whether the promise is kept for the calibration rows without these features."""
+
+
+@dataclass(frozen=True, eq=False)
+class _RehearsalOfTrees:
+    """The columns of the calibration rows, to read them once more as if they lacked some."""
+
+    plan: Plan
+    promise: Promise
+    confidence: float
+    columns: Columns
+    labels: Labels
+
+    def passes(self, absent: Features) -> bool:
+        here = decided(read_plan(self.plan, self.columns.without(absent)).margin)
+        return is_kept(self.promise, here, self.labels, self.confidence)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +166,7 @@ class _SpareFeatures(Set[Features]):
     Two threads may test the same at once, and find the same.
     """
 
-    def __init__(self, rehearsal: _Rehearsal, candidates: tuple[Features, ...]) -> None:
+    def __init__(self, rehearsal: _Rehearses, candidates: tuple[Features, ...]) -> None:
         self._rehearsal = rehearsal
         self._candidates = candidates
         self._passed: dict[Features, bool] = {}

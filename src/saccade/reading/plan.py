@@ -46,8 +46,19 @@ class Plan(NamedTuple):
         return int(self.coef.shape[1])
 
     @property
+    def noun(self) -> str:
+        """What a unit is."""
+        return "trees" if self.of_trees else "features"
+
+    @property
     def n_units(self) -> int:
         return int(self.unit.max()) + 1 if self.unit.size else self.n_features
+
+    @property
+    def units(self) -> NDArray[np.uint32]:
+        """The units in the order in which they are read."""
+        units = self.order if self.unit.size == 0 else self.unit[self.order]
+        return units[np.sort(np.unique(units, return_index=True)[1])]
 
     def units_among(self, positions: NDArray[np.integer]) -> NDArray[np.int64]:
         """Return how many units have been read with so many parts."""
@@ -105,7 +116,7 @@ class Plan(NamedTuple):
 
         ``names`` are those of the features; trees have numbers, in the order of the library.
         """
-        n, stops, noun = self.n_units, self.checkpoints.tolist(), "trees" if self.of_trees else "features"
+        n, stops, noun = self.n_units, self.checkpoints.tolist(), self.noun
         if not stops:
             return f"All {n:,} {noun} of every row are read."
         most = f"at most {self.most_read:,}" if self.most_read < n else "all"

@@ -10,18 +10,17 @@ from saccade.kernels.blocks import check
 from saccade.kernels.tree_columns import rows_without
 from saccade.kernels.trees import fill_by_scan, fill_by_walk, sum_by_scan, sum_by_walk, walk_stages
 from saccade.models.trees.stages import Stage, Stages, stage_of
-from saccade.models.trees.storage import Direct, Storage
+from saccade.models.trees.storage import BLOCK, Direct, Storage
 from saccade.models.trees.walks import Walks
 from saccade.reading.arrays import as_read_only
 from saccade.reading.plan import Plan
 from saccade.reading.room import Room, Written
 
-__all__ = ["BLOCK", "Bench"]
+__all__ = ["Bench"]
 
 Rows = NDArray[np.uint32]
 
-# Rows that a plan is run over together, and of these so many whose columns lie side by side in the nearer caches.
-BLOCK = 4096
+# Of a block so many rows have their columns side by side in the nearer caches.
 MOST_VALUES, MOST_TOGETHER, FEWEST_TOGETHER = 2**16, 1024, 256
 # A scan asks every node of a tree for all rows at once: below so many rows a walk is sooner done.
 FEWEST_TO_SCAN = 24
@@ -156,6 +155,6 @@ class Bench:
         return missing
 
 
-def _group() -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _group() -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
     """Return room for walks: where the row of each begins, and the node that it has come to."""
-    return np.empty(GROUP, np.int64), np.empty(GROUP, np.int32)
+    return np.empty(GROUP, np.uint64), np.empty(GROUP, np.uint32)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,14 @@ class Categories:
     # Whether numbers are values, as everywhere in scikit-learn. Else they are codes already, and only what a table
     # holds as categories or texts is looked up.
     numbers_too: bool
+
+    @cached_property
+    def codes(self) -> dict[Any, float]:
+        return {value: float(code) for code, value in enumerate(self.values.tolist())}
+
+    def code(self, value: Any) -> float:
+        """Return the code of a value, or NaN."""
+        return self.codes.get(value, np.nan)
 
 
 @dataclass(frozen=True)

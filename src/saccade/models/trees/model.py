@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from saccade.models.trees.columns import TreeColumns
 from saccade.models.trees.ensemble import Ensemble
 from saccade.models.trees.imported import Categories, Imported
-from saccade.models.trees.ranges import ranges_of
 from saccade.models.trees.source import TreeSource
 from saccade.models.trees.stages import Stages, stages_of
 from saccade.models.trees.storage import Layout, storage_of
@@ -42,7 +42,6 @@ class TreeModel:
     # Where the trees come from, to compare with; not kept with the model.
     witness: Imported | None = field(default=None, repr=False)
 
-    noun: ClassVar[str] = "trees"
     parts_are_columns: ClassVar[bool] = False
 
     @property
@@ -98,21 +97,8 @@ class TreeModel:
         """Return the node where each row ends in each tree, (rows, trees)."""
         return self.source(take_rows(X, rows)).bench.values(self.walks.numbers)
 
-    def seen(self, X: Any, rows: NDArray[np.intp]) -> tuple[Reals, Reals, NDArray[np.bool_]]:
-        """Return what these rows hold, by column: from where to where, and whether a value is missing.
-
-        Columns that no tree asks for may hold anything.
-        """
-        low, high = np.full(self.n_columns, -np.inf), np.full(self.n_columns, np.inf)
-        missing = np.zeros(self.n_columns, np.bool_)
-        used = self.walks.used
-        low[used], high[used], missing[used] = ranges_of(self.source(take_rows(X, rows)).storage, used.size)
-        return low, high, missing
-
-    @property
-    def ways(self) -> NDArray[np.bool_]:
-        """(nodes, columns) the columns that lie on the way to each node."""
-        return self.walks.ways
+    def columns_in(self, X: Any, rows: NDArray[np.intp]) -> TreeColumns:
+        return TreeColumns(self, storage_of(take_rows(X, rows), self._layout))
 
     def source(self, X: Any) -> TreeSource:
         return TreeSource(self, storage_of(X, self._layout))

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.models.trees.bench import BLOCK, Bench
-from saccade.models.trees.storage import Storage
+from saccade.models.trees.bench import Bench
+from saccade.models.trees.storage import BLOCK, Storage
 from saccade.reading.arrays import Selection
 from saccade.reading.plan import Outcome, Plan
 from saccade.reading.room import new_outcome, new_room

@@ -4,7 +4,8 @@
 walked over as it is, whichever way its memory runs.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -18,7 +19,10 @@ from saccade.models.trees.imported import Categories
 from saccade.reading.arrays import FLOATS_AND_BYTES, ArraySource, CsrSource, Selection, as_read_only
 from saccade.reading.tables import ColumnSource, Table, as_table
 
-__all__ = ["Direct", "Layout", "Storage", "storage_of"]
+__all__ = ["BLOCK", "Direct", "Layout", "Rows", "Slots", "Storage", "storage_of"]
+
+# Rows that a plan is run over together.
+BLOCK = 4096
 
 Slots = NDArray[np.int32]
 Rows = NDArray[np.uint32]
@@ -42,6 +46,7 @@ class Layout:
         self.zeros = np.zeros(0, np.int32) if zero_is_missing is None else np.flatnonzero(zero_is_missing[used])
         self.categories = categories
         self.absent = absent
+        self.slots = np.arange(used.size, dtype=np.int32)
 
 
 class Direct(NamedTuple):
@@ -96,7 +101,7 @@ class _ArrayStorage:
 
 
 class _TableStorage:
-    """Columns that are fetched when a tree asks for them."""
+    """Columns that are fetched when a tree asks for them, a block of their rows at a time."""
 
     dtype: type[np.floating] = np.float64
     direct: Direct | None = None
@@ -104,11 +109,40 @@ class _TableStorage:
     def __init__(self, columns: ColumnSource, layout: Layout) -> None:
         self._columns, self._layout = columns, layout
         self.n_rows = columns.shape[0]
+        self._number = -1  # of the block that is held
+        self._held: set[int] = set()  # the slots of its columns
+
+    @cached_property
+    def _block(self) -> NDArray[np.float64]:
+        return np.empty((self._layout.used.size, min(BLOCK, max(self.n_rows, 1))))
 
     def gather(self, slots: Slots, rows: Rows, size: int, out: NDArray[np.floating]) -> None:
-        for slot in slots.tolist():
-            gather(self._columns.column(int(self._layout.used[slot])), rows, size, out[slot])
+        if size == 0:
+            return
+        number = int(rows[0]) // BLOCK
+        if int(rows[size - 1]) // BLOCK == number:
+            self._hold(number, slots)
+            within = rows[:size] - np.uint32(number * BLOCK)
+            gather_columns(self._block.T, self._layout.slots, slots, within, size, out)
+        else:
+            for slot in slots.tolist():
+                gather(self._column(slot), rows, size, out[slot])
         _mark(self._layout, slots, size, out)
+
+    def _column(self, slot: int) -> NDArray[Any]:
+        return self._columns.column(int(self._layout.used[slot]))
+
+    def _hold(self, number: int, slots: Slots) -> None:
+        """Bring columns of a block of rows side by side, unless they are; rows ascend, so that blocks do not return."""
+        if number != self._number:
+            self._number = number
+            self._held.clear()
+        start = number * BLOCK
+        stop = min(start + BLOCK, self.n_rows)
+        for slot in slots.tolist():
+            if slot not in self._held:
+                self._block[slot, : stop - start] = self._column(slot)[start:stop]
+                self._held.add(slot)
 
     def take(self, rows: Selection) -> "_TableStorage":
         return _TableStorage(self._columns.take(rows), self._layout)
@@ -212,10 +246,4 @@ def _looked_up(values: NDArray[Any], categories: Categories) -> NDArray[np.float
         known = categories.values[order]
         place = np.minimum(np.searchsorted(known, values), known.size - 1)
         return np.where(known[place] == values, order[place], np.nan)
-    code: Callable[[Any], float] = _lookup(categories)
-    return np.array([code(value) for value in values.tolist()], dtype=np.float64)
-
-
-def _lookup(categories: Categories) -> Callable[[Any], float]:
-    codes = {value: float(code) for code, value in enumerate(categories.values.tolist())}
-    return lambda value: codes.get(value, np.nan)
+    return np.array([categories.code(value) for value in values.tolist()], dtype=np.float64)

@@ -85,7 +85,7 @@ class Walks:
         """
         kind, nodes = np.dtype(dtype), self.ensemble.nodes
         if (kind, by_slot) not in self._packed:
-            fields = [("threshold", kind), ("column", "i4"), ("left", "i4"), ("missing_left", "i4")]
+            fields = [("threshold", kind), ("column", "u4"), ("left", "u4"), ("missing_left", "u4")]
             made = np.empty(nodes.left.size, np.dtype(fields, align=True))
             made["threshold"], made["left"], made["missing_left"] = self.threshold(kind), nodes.left, nodes.missing_left
             made["column"] = self.node_slot if by_slot else nodes.column
@@ -142,19 +142,22 @@ class Walks:
         """The numbers of all trees."""
         return np.arange(self.ensemble.score.size, dtype=np.uint32)
 
-    @cached_property
-    def ways(self) -> NDArray[np.bool_]:
-        """(nodes, columns) the columns that the nodes before each node ask for."""
-        nodes = self.ensemble.nodes
-        asked = np.zeros((nodes.left.size, self.ensemble.n_columns), dtype=bool)
+    def needs(self, purchase: NDArray[np.intp]) -> NDArray[np.uint64]:
+        """Return the purchases that bring the columns on the way to each node: bits, in (nodes, words).
+
+        ``purchase`` says what brings each column.
+        """
+        nodes, bought = self.ensemble.nodes, purchase[self.ensemble.nodes.column]
+        needs = np.zeros((nodes.left.size, int(purchase.max()) // 64 + 1), np.uint64)
+        bit = np.uint64(1) << (bought % 64).astype(np.uint64)
         level = nodes.root.astype(np.int64)
         while level.size:
             inner = level[nodes.left[level] != level]
             for child in (nodes.left[inner], nodes.left[inner] + 1):
-                asked[child] = asked[inner]
-                asked[child, nodes.column[inner]] = True
+                needs[child] = needs[inner]
+                needs[child, bought[inner] // 64] |= bit[inner]
             level = np.concatenate([nodes.left[inner], nodes.left[inner] + 1])
-        return asked
+        return needs
 
     @cached_property
     def _bounds(self) -> NDArray[np.int64]:

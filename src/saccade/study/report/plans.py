@@ -1,4 +1,4 @@
-"""Plots of a certified plan: share of rows decided, first features of the order, thresholds."""
+"""Plots of a certified plan: share of rows decided, first features or trees of the order, thresholds."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from saccade.study.report.exhibits import BLUE, GREY, ORANGE
 
 __all__ = ["plot_plan", "plot_thresholds"]
 
-# The first features of the order that are named.
+# The first features or trees of the order that are named.
 NAMED = 20
 
 
@@ -21,13 +21,13 @@ def plot_plan(attentive: AttentiveClassifier, X: Any) -> Figure:
     decided, asked, thresholds = figure.subplots(1, 3)
     counts = np.sort(reading.n_read)
     decided.step(counts, 100 * np.arange(1, counts.size + 1) / counts.size, where="post", color=BLUE)
-    noun = attentive.certificate_.noun
-    decided.set(xscale="log", xlabel=f"{noun} read", ylabel="rows decided (%)", ylim=(0, 101))
-    decided.set_title(f"{counts.mean():.1f} of {plan.n_units:,} {noun} per row", fontsize=9)
-    units = plan.order if plan.unit.size == 0 else np.array(list(dict.fromkeys(plan.unit[plan.order].tolist())))
-    first = units[:NAMED]
-    known = None if plan.of_trees else getattr(attentive, "feature_names_in_", None)
-    names = first if known is None else known[first]
+    decided.set(xscale="log", xlabel=f"{plan.noun} read", ylabel="rows decided (%)", ylim=(0, 101))
+    decided.set_title(f"{counts.mean():.1f} of {plan.n_units:,} {plan.noun} per row", fontsize=9)
+    first = plan.units[:NAMED]
+    if plan.of_trees:
+        names = [f"tree {tree}" for tree in first.tolist()]
+    else:
+        names = getattr(attentive, "feature_names_in_", np.arange(plan.n_features))[first].tolist()
     reached = [np.mean(reading.n_read > position) for position in range(first.size)]
     asked.barh(-np.arange(first.size), 100 * np.array(reached), color=BLUE)
     asked.set_yticks(-np.arange(first.size), [str(name) for name in names], fontsize=7)
@@ -45,8 +45,8 @@ def plot_thresholds(attentive: AttentiveClassifier) -> Figure:
 
 def _draw_thresholds(axes: Any, attentive: AttentiveClassifier) -> None:
     plan = attentive.plan_
+    axes.set(xscale="log", xlabel=f"{plan.noun} read")
     read = plan.units_among(plan.checkpoints)
-    axes.set(xscale="log", xlabel=f"{attentive.certificate_.noun} read")
     if attentive.classes_.size == 2:
         axes.plot(read, plan.upper[0], color=BLUE, marker=".", label=str(attentive.classes_[1]))
         axes.plot(read, plan.lower[0], color=ORANGE, marker=".", label=str(attentive.classes_[0]))
