@@ -168,7 +168,8 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
         certificate says which delta it gives, for every class where the promise is by class.
     fewest : {"features", "columns"}
         What is to be few: the features that decide a row, on average, or the columns that any row reads, for data that
-        is stored in columns, such as Parquet. Then ``costs`` are what a column costs, such as its bytes.
+        is stored in columns, such as Parquet. Then ``costs`` are what a column costs, such as its bytes. For trees only
+        the first is possible.
     when_too_few : {"raise", "read"}
         Where the rows do not suffice for the promise: an error, or a plan that reads every feature.
     n_jobs : int, optional
@@ -307,9 +308,13 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
         return read_checked(self, X, self._source, self._run_plan, self._demanded)
 
     def read_source(self, source: Source, *, full: bool = False) -> Reading:
-        """Read the rows of any storage, in full or not; a row whose values are not finite has such a margin."""
+        """Read the rows of any storage of columns, in full or not.
+
+        A row whose values are not finite has such a margin, unless the model takes missing values, as most trees do.
+        """
         check_is_fitted(self)
-        return Reading.of(self.classes_, self._run_in_full(source) if full else self._run_plan(source))
+        parts = source if self.additive_.parts_are_columns else self.additive_.source(source)
+        return Reading.of(self.classes_, self._run_in_full(parts) if full else self._run_plan(parts))
 
     def predict_source(self, source: Source) -> Reading:
         """Read the rows of any storage as ``predict`` does: by the plan."""

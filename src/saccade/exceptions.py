@@ -4,7 +4,7 @@ UserWarning
 ├── LevelNotHeldWarning     the audit measured more decision errors than the level allows
 ├── OneLabelWarning         a learner gives all rows one label
 ├── OtherVersionWarning     a model was pickled by another version of saccade
-├── SuspectColumnWarning    a column of a file is likely no feature
+├── SuspectColumnWarning    a column of a file is likely no feature, or not the one that it should be
 └── UnevenScalesWarning     features differ in scale by decades
 ValueError
 ├── CheckpointError         learning cannot go on from a checkpoint, or cannot keep one there
@@ -43,7 +43,7 @@ class UnevenScalesWarning(UserWarning):
 
 
 class SuspectColumnWarning(UserWarning):
-    """A column of a data file has no name, or counts its rows: it is likely no feature."""
+    """A column of a data file has no name, counts its rows, or has none of the categories that the model knows."""
 
 
 class CheckpointError(ValueError):

@@ -5,16 +5,28 @@ import reprlib
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from saccade.cli.data import check_output, data_options, loaded, names_of, opened, print_record, wanted_by
+from saccade.cli.data import (
+    check_output,
+    data_options,
+    loaded,
+    loaded_to_certify,
+    names_of,
+    opened,
+    print_record,
+    wanted_by,
+)
+
+if TYPE_CHECKING:
+    from saccade.attentive import AttentiveClassifier
 
 SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
-@click.command(short_help="Certify a saved model, so that it reads a few features per row.")
+@click.command(short_help="Certify a saved model, so that it reads a few features or trees per row.")
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("data")
 @click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="The certified model.")
@@ -42,7 +54,7 @@ SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     type=click.Choice(("raise", "read")),
     default="raise",
     show_default=True,
-    help="Where rows do not suffice for the promise: an error, or a model that reads every feature.",
+    help="Where rows do not suffice for the promise: an error, or a model that reads every feature or tree.",
 )
 @click.option(
     "--threshold",
@@ -54,7 +66,8 @@ SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     type=click.Choice(("features", "columns")),
     default="features",
     show_default=True,
-    help="What is to be few: features per row, or the columns that any row reads, by their bytes in a Parquet file.",
+    help="What is to be few: features or trees per row; or, of a linear model, the columns that any row reads, by "
+    "their bytes in a Parquet file.",
 )
 @click.option("--target", help="The column with the labels, which are read for --promise accuracy alone.")
 @click.option(
@@ -87,8 +100,9 @@ def attend(
 
     Where DATA is what saccade fit learned from with --hold-out, the rows that were held out are taken.
 
-    MODEL is a file that saccade wrote, or a .skops file of a fitted scikit-learn linear model. A certified
-    model is certified anew, with the costs and groups that it has.
+    MODEL is a file that saccade wrote, the text file of a LightGBM model, the JSON or UBJSON file of an XGBoost
+    model, or a .skops file of a fitted scikit-learn linear model. A certified model is certified anew, with the costs
+    and groups that it has. The files of LightGBM and XGBoost know classes by number: 0, 1, …
     """
     import numpy as np
 
@@ -98,7 +112,7 @@ def attend(
     from saccade.files.models import save_with
 
     target_file = check_output(out, force, data)
-    saved = loaded(model, or_skops=True)
+    saved = loaded_to_certify(model)
     terms: dict[str, Any] = {
         "promise": promise,
         "delta": _levels(delta, saved.model.classes_),
@@ -185,7 +199,6 @@ def inspect_model(model: Path, html: Path | None, force: bool, as_json: bool) ->
     if page is not None:
         _write_page(page, classifier, model.name)
     parameters = {name: value for name, value in classifier.get_params(deep=False).items() if name != "estimator"}
-    names = names_of(classifier)
     record: dict[str, Any] = {
         "class": type(classifier).__name__,
         "classes": classifier.classes_.tolist(),
@@ -193,8 +206,7 @@ def inspect_model(model: Path, html: Path | None, force: bool, as_json: bool) ->
         "parameters": {name: (encode if as_json else _shortened)(name, value) for name, value in parameters.items()},
     }
     if hasattr(classifier, "certificate_"):
-        record["certificate"] = str(classifier.certificate_)
-        record["order"] = [int(j) if names is None else names[j] for j in classifier.plan_.order.tolist()]
+        record |= _certified(classifier)
     else:
         record["examples"] = classifier.training_.n_examples
         record["features per example"] = classifier.training_.features_per_example
@@ -202,7 +214,25 @@ def inspect_model(model: Path, html: Path | None, force: bool, as_json: bool) ->
         print_record(record, as_json)
     else:
         print_record({name: value for name, value in record.items() if name != "order"}, as_json)
-        print(classifier.plan_.describe(names))
+        print(classifier.plan_.describe(names_of(classifier)))
+
+
+def _certified(model: "AttentiveClassifier") -> dict[str, Any]:
+    """Return what is said of a certified model: features by name; trees by number, and the columns that they read."""
+    plan, names = model.plan_, names_of(model)
+    described: dict[str, Any] = {"certificate": str(model.certificate_)}
+    if not plan.of_trees:
+        return {**described, "order": [int(j) if names is None else names[j] for j in plan.order.tolist()]}
+    order = plan.order if plan.unit.size == 0 else plan.unit[plan.order]
+    trees = {"trees": plan.n_units, "columns": model.columns_}
+    return {**trees, **described, "order": list(dict.fromkeys(order.tolist()))}
+
+
+def _plan_in_words(model: "AttentiveClassifier") -> str:
+    words = model.plan_.describe(names_of(model))
+    if not model.plan_.of_trees:
+        return words
+    return f"{words}\nThe trees ask for the columns {', '.join(map(str, model.columns_))}."
 
 
 def _shortened(name: str, value: Any) -> Any:
@@ -233,6 +263,6 @@ def _write_page(path: Path, model: Any, name: str) -> None:
         f"""<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(name)}</title>
 <style>body{{font:16px/1.5 sans-serif;max-width:46em;margin:2em auto;padding:0 1em}}pre{{white-space:pre-wrap}}</style>
 <h1>{escape(name)}</h1><p>{escape(str(model.certificate_))}</p>{svg[svg.index("<svg") :]}
-<h2>What is asked for, and what decides</h2><pre>{escape(model.plan_.describe(names_of(model)))}</pre></html>
+<h2>What is asked for, and what decides</h2><pre>{escape(_plan_in_words(model))}</pre></html>
 """.encode(),
     )

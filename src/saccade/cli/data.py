@@ -1,6 +1,7 @@
 """Shared by the commands on files: options, loading models, opening data, and printing."""
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from saccade.data import FORMATS
 if TYPE_CHECKING:
     from saccade.data.batches import DataFile, Wanted
     from saccade.data.origin import Origin
+    from saccade.models.trees.model import TreeModel
 
 __all__ = [
     "HELD_OUT",
@@ -22,6 +24,7 @@ __all__ = [
     "data_options",
     "demanded_by",
     "loaded",
+    "loaded_to_certify",
     "names_of",
     "one_line",
     "opened",
@@ -85,23 +88,53 @@ class Loaded:
     origin: "Origin"
 
 
-def loaded(path: Path, *, or_skops: bool = False) -> Loaded:
-    """Load a model that saccade saved, or a skops file of a fitted scikit-learn model."""
+def loaded(path: Path) -> Loaded:
+    """Load a model that saccade saved."""
     from saccade.data.origin import Origin
-
-    if path.suffix.lower() == ".skops":
-        if not or_skops:
-            raise click.UsageError(
-                f"{path} is no model of saccade. Certify it first: saccade attend {path} DATA -o MODEL"
-            )
-        return Loaded(_from_skops(path), Origin())
+    from saccade.exceptions import ModelFileError
     from saccade.files.models import load_with
 
     try:
         model, about = load_with(path)
-    except ValueError as error:
+    except ModelFileError as error:
+        if path.suffix.lower() == ".skops" or _is_of_a_library(path):
+            raise click.UsageError(
+                f"{path} is no model of saccade. Certify it first: saccade attend {path} DATA -o MODEL"
+            ) from error
         raise click.ClickException(str(error)) from error
     return Loaded(model, Origin.of(about))
+
+
+def loaded_to_certify(path: Path) -> Loaded:
+    """Load a model of saccade, of a library that writes its trees to a file, or of scikit-learn from a skops file."""
+    from saccade.data.origin import Origin
+
+    if path.suffix.lower() == ".skops":
+        return Loaded(_from_skops(path), Origin())
+    if not _is_of_a_library(path):
+        return loaded(path)
+    from saccade.models.trees.apart import from_file
+
+    with one_line():
+        read = from_file(path.read_bytes(), str(path))
+    if read is None:
+        raise click.ClickException(
+            f"{path} is no model of saccade, LightGBM's text or XGBoost's JSON or UBJSON. Save it as one of these."
+        )
+    trees, library = read
+    print(
+        f"{path} is read as {library}: labels are computed by saccade, and not compared with the library's own",
+        file=sys.stderr,
+    )
+    return Loaded(trees, Origin())
+
+
+def _is_of_a_library(path: Path) -> bool:
+    """Whether a file begins as LightGBM's text does, or as JSON or UBJSON: saccade's own begin with a length."""
+    with open(path, "rb") as file:
+        head = file.read(16)
+    is_own = head[4:9] == b"\0\0\0\0{"
+    return head.startswith((b"tree\n", b"tree\r\n")) or (head.lstrip()[:1] == b"{" and not is_own)
 
 
 def _from_skops(path: Path) -> Any:
@@ -117,7 +150,10 @@ def _from_skops(path: Path) -> Any:
         raise
     except Exception as error:  # a damaged file may raise anything
         raise click.ClickException(f"{path} is damaged, or no skops file ({type(error).__name__}: {error}).") from error
-    raise click.ClickException(f"{path} holds types that are not trusted: {', '.join(unknown)}.")
+    raise click.ClickException(
+        f"{path} holds types that are not trusted: {', '.join(unknown)}. If you trust the file, load it in Python, and "
+        "save what saccade.attend(model, X) makes of the model with saccade.save."
+    )
 
 
 def names_of(model: Any) -> list[str] | None:
@@ -133,19 +169,44 @@ def names_of(model: Any) -> list[str] | None:
 
 
 def wanted_by(saved: Loaded, target: str | None, header: bool | None) -> "Wanted":
-    """Return what a model reads of a data file: its features by name, where it knows names."""
-    from saccade.data.batches import Wanted
+    """Return what a model reads of a data file: its features by name, where it knows names.
 
-    width = getattr(saved.model, "n_features_in_", None)
-    return Wanted(target, names_of(saved.model), width, header, saved.origin.zero_based)
+    Of trees these are the columns that any tree asks for.
+    """
+    from saccade.data.batches import Wanted
+    from saccade.models.trees.coding import coder_of
+
+    width, trees = getattr(saved.model, "n_features_in_", None), _trees(saved.model)
+    wanted = Wanted(target, names_of(saved.model), width, header, saved.origin.zero_based)
+    if trees is None:
+        return wanted
+    return replace(
+        wanted,
+        needed=trees.walks.used.tolist() or None,  # a row of no columns cannot be counted
+        others=False,
+        missing_ok=trees.ensemble.takes_missing,
+        coders={column: coder_of(categories) for column, categories in trees.categories.items()},
+    )
+
+
+def _trees(model: Any) -> "TreeModel | None":
+    """Return the trees of a certified model, or of one that was loaded to be certified; None for other models."""
+    from saccade.models.trees.model import TreeModel
+
+    additive = getattr(model, "additive_", getattr(model, "model", None))
+    return additive if isinstance(additive, TreeModel) else None
 
 
 def demanded_by(saved: Loaded, target: str | None, header: bool | None, *, others: bool) -> "Wanted":
     """Return what a model must find in every row: of a certified one, what its plan can ask for.
 
-    ``others`` says whether the other features are read, too, where they are there.
+    ``others`` says whether the other features are read, too, where they are there. Of trees all must be there then:
+    to most of them a missing value is a value, so that a full read without a column would be another. And so must they
+    where a library refuses missing values, wherever in a row.
     """
-    plan, additive = (getattr(saved.model, name, None) for name in ("plan_", "additive_"))
+    plan, additive, trees = *(getattr(saved.model, name, None) for name in ("plan_", "additive_")), _trees(saved.model)
+    if trees is not None and (others or not trees.ensemble.takes_missing):
+        return wanted_by(saved, target, header)
     # A row of no columns cannot be counted.
     needed = None if plan is None or additive is None else additive.columns_of(plan.demanded).tolist() or None
     return replace(wanted_by(saved, target, header), needed=needed, others=others)

@@ -43,11 +43,11 @@ def predict(
     skip_bad: bool,
     as_json: bool,
 ) -> None:
-    """Write label, margin and number of features read for every row of DATA; - is standard input.
+    """Write label, margin and number of features or trees read for every row of DATA; - is standard input.
 
     A certified model (saccade attend) reads by its plan, any other all features. Of a Parquet file only the columns
-    are read that the plan asks for, row group by row group. A bad row that is passed over is written as an empty row,
-    so that lines stay in step with the rows of DATA.
+    are read that the plan, or a tree of it, asks for, row group by row group. A bad row that is passed over is written
+    as an empty row, so that lines stay in step with the rows of DATA.
     """
     from saccade.data.batches import BadRows
     from saccade.data.reading import read_rows
@@ -70,7 +70,14 @@ def predict(
             read += piece.bytes_read
     share = f"{read:,} of {source.size:,} bytes were read"
     skipped = f"; {bad.count} bad rows were passed over" if bad.count else ""
-    print(f"{rows:,} rows, {features / max(rows, 1):.1f} features per row; {share}{skipped}", file=sys.stderr)
+    each = f"{features / max(rows, 1):.1f} {_noun(saved.model)} per row"
+    print(f"{rows:,} rows, {each}; {share}{skipped}", file=sys.stderr)
+
+
+def _noun(model: Any) -> str:
+    """Return what a certified model reads of a row, features or trees; any other reads features."""
+    certificate = getattr(model, "certificate_", None)
+    return "features" if certificate is None else str(certificate.noun)
 
 
 @contextmanager
@@ -103,7 +110,7 @@ def _lines(reading: "Reading", good: Any) -> Iterator[tuple[Any, ...]]:
 def evaluate(
     model: Path, data: str, target: str | None, kind: str | None, header: bool | None, skip_bad: bool, as_json: bool
 ) -> None:
-    """Print accuracy beside the majority's share, disagreement with the full read, features per row, the certificate.
+    """Print accuracy beside the majority's share, disagreement with the full read, features or trees per row.
 
     Columns that the plan of a certified model cannot ask for may be missing; rows without them are not compared with
     the full read. Where DATA is what saccade fit learned from with --hold-out, the rows that were held out are
@@ -137,7 +144,7 @@ def evaluate(
             "accuracy": measured.right / measured.rows,
             "majority class": measured.majority,
             "disagreement with the full read": measured.changed / measured.compared if measured.compared else None,
-            "features per row": measured.features / measured.rows,
+            f"{_noun(saved.model)} per row": measured.features / measured.rows,
             "certificate": None if certificate is None else str(certificate),
             "bad rows": bad.count,
         },

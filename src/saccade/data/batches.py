@@ -1,8 +1,8 @@
 """The interface of data files: what to read, batches of rows, sources, and the report of bad rows."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import partial
 from typing import Any, Protocol
@@ -17,6 +17,7 @@ __all__ = [
     "BATCH_BYTES",
     "BadRows",
     "Batch",
+    "Coder",
     "DataFile",
     "Piece",
     "Wanted",
@@ -24,6 +25,8 @@ __all__ = [
     "chosen_columns",
     "whole_rows",
 ]
+
+Coder = Callable[[NDArray[Any]], NDArray[np.float64]]
 
 # The approximate size of a batch.
 BATCH_BYTES = 16_000_000
@@ -33,7 +36,8 @@ BATCH_BYTES = 16_000_000
 class Wanted:
     """What to read of a data file; ``names`` are those of the features, in the order of the columns of ``X``.
 
-    A feature that is not ``needed`` may be missing, in a row or in the file, or be no number: it is NaN then.
+    A feature that is not ``needed`` may be missing, in a row or in the file, or be no number: it is NaN then. With
+    ``missing_ok`` so may a needed one, in a row: a missing or infinite value is a value, as for most trees.
     """
 
     target: str | None = None
@@ -43,6 +47,9 @@ class Wanted:
     zero_based: bool | None = None  # of a libsvm file: whether its indices begin at 0; None: detected
     needed: Collection[int] | None = None  # the features that a row must have, by their places; None: all
     others: bool = True  # whether features that are not needed are read where they can be
+    missing_ok: bool = False
+    # What makes numbers of columns that may hold texts, such as categories, by their places.
+    coders: Mapping[int, Coder] = field(default_factory=dict)
 
     def needed_of(self, n_features: int) -> list[int]:
         """Return the places of the features that a row must have."""

@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
@@ -11,7 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.data.arrow import each, named, pyarrow
-from saccade.data.batches import BATCH_BYTES, BadRows, Batch, Piece, Wanted, check_width, chosen_columns, whole_rows
+from saccade.data.batches import (
+    BATCH_BYTES,
+    BadRows,
+    Batch,
+    Coder,
+    Piece,
+    Wanted,
+    check_width,
+    chosen_columns,
+    whole_rows,
+)
+from saccade.data.categories import coded
 from saccade.exceptions import DataFileError
 from saccade.reading.tables import ColumnSource
 
@@ -36,6 +47,7 @@ class ParquetFile:
         self.names: list[str] | None = self._features
         self.n_features = len(self._features)
         self._chosen = _chosen(self._features, columns, wanted)
+        self._coders = wanted.coders
         self.n_rows = self.length = self._metadata.num_rows
 
     def column_bytes(self) -> dict[str, int]:
@@ -67,7 +79,7 @@ class ParquetFile:
             file = pyarrow().parquet.ParquetFile(self.path)
         place = 0
         for number in range(self._metadata.num_row_groups):
-            group = RowGroup(file, number, self._features, self.path)
+            group = RowGroup(file, number, self._features, self.path, self._coders)
             place += group.shape[0]
             yield Piece(group, np.ones(group.shape[0], dtype=bool), place, partial(getattr, group, "bytes_read"))
 
@@ -87,10 +99,10 @@ def _runs(metadata: Any, rows: int) -> Iterator[tuple[list[int], int, int]]:
 class RowGroup(ColumnSource):
     """A row group as a source whose columns are read lazily; it counts the bytes that were read."""
 
-    def __init__(self, file: Any, number: int, names: list[str], path: str) -> None:
+    def __init__(self, file: Any, number: int, names: list[str], path: str, coders: Mapping[int, Coder]) -> None:
         group = file.metadata.row_group(number)
         super().__init__((group.num_rows, len(names)), self._read)
-        self._file, self._number, self._names, self._path = file, number, names, path
+        self._file, self._number, self._names, self._path, self._coders = file, number, names, path, coders
         self._sizes = {
             column.path_in_schema: column.total_compressed_size
             for column in map(group.column, range(group.num_columns))
@@ -101,7 +113,7 @@ class RowGroup(ColumnSource):
         name = self._names[feature]
         with named(self._path):
             column = self._file.read_row_group(self._number, columns=[name], use_threads=False).column(0)
-        values = _numbers(self._path, name, column)  # refuses a nested column, which has no size of its own
+        values = _numbers(self._path, name, column, self._coders.get(feature))  # refuses nested ones, without a size
         self.bytes_read += self._sizes[name]
         return values
 
@@ -162,7 +174,7 @@ class NumpyFile:
         self._features = [j for j in range(array.shape[1]) if j != self._target]
         self.n_features = len(self._features)
         check_width(path, self.n_features, wanted)
-        self._needed = wanted.needed_of(self.n_features)
+        self._needed, self._missing_ok = wanted.needed_of(self.n_features), wanted.missing_ok
         self.n_rows = self.length = array.shape[0]
 
     def _mapped(self) -> NDArray[Any]:
@@ -178,7 +190,8 @@ class NumpyFile:
             part = np.asarray(array[first:end], dtype=array.dtype.newbyteorder("="))
             X = part if self._target is None else part[:, self._features]
             y = None if self._target is None else part[:, self._target]
-            yield _finite(X, y, first, end, bad, self._needed)
+            needed = {} if self._missing_ok else {place: f"column {self._features[place]}" for place in self._needed}
+            yield _finite(X, y, first, end, bad, needed)
 
     def pieces(self, bad: BadRows) -> Iterator[Piece]:
         return whole_rows(self, bad)
@@ -203,6 +216,8 @@ class _Chosen(NamedTuple):
     n_features: int
     names: dict[int, str]  # by their places among the features, those that are read
     needed: list[int]  # the places of those that a row must have
+    coders: Mapping[int, Coder]
+    missing_ok: bool
 
     def rows_of(self, path: str, part: Any) -> NDArray[Any]:
         """Return the features of some rows; one that is not needed is NaN where it is not there or is no number."""
@@ -217,7 +232,7 @@ class _Chosen(NamedTuple):
     def _numbers(self, path: str, part: Any, place: int) -> NDArray[Any]:
         name = self.names[place]
         try:
-            return _numbers(path, name, part.column(name))
+            return _numbers(path, name, part.column(name), self.coders.get(place))
         except DataFileError:
             if place in self.needed:
                 raise
@@ -227,7 +242,8 @@ class _Chosen(NamedTuple):
 def _chosen(features: list[str], columns: list[str], wanted: Wanted) -> _Chosen:
     needed, there = wanted.needed_of(len(features)), set(columns)
     read = range(len(features)) if wanted.others else needed
-    return _Chosen(len(features), {j: features[j] for j in read if features[j] in there}, needed)
+    names = {j: features[j] for j in read if features[j] in there}
+    return _Chosen(len(features), names, needed, wanted.coders, wanted.missing_ok)
 
 
 def _batch(path: str, part: Any, chosen: _Chosen, target: str | None, first: int, bad: BadRows) -> Batch:
@@ -238,15 +254,18 @@ def _batch(path: str, part: Any, chosen: _Chosen, target: str | None, first: int
         y[:] = part.column(target).to_pylist()
         if not all(label is None or isinstance(label, LABELS) for label in y):
             raise DataFileError(f"{path}: column {target!r} holds {part.column(target).type}, which are no labels.")
-    return _finite(X, y, first, first + part.num_rows, bad, chosen.needed)
+    needed = {} if chosen.missing_ok else {place: repr(chosen.names[place]) for place in chosen.needed}
+    return _finite(X, y, first, first + part.num_rows, bad, needed)
 
 
-def _numbers(path: str, name: str, column: Any) -> NDArray[Any]:
+def _numbers(path: str, name: str, column: Any, coder: Coder | None = None) -> NDArray[Any]:
     """Return a column as an array of numbers; a missing value is NaN."""
     arrow = pyarrow()
     try:
         if isinstance(column, arrow.ChunkedArray):
-            column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+            column = column.chunk(0) if column.num_chunks == 1 else column.unify_dictionaries().combine_chunks()
+        if coder is not None and _holds_texts(column.type):
+            return _coded(path, name, column, coder)
         if not column.null_count and (arrow.types.is_floating(column.type) or arrow.types.is_integer(column.type)):
             values = _without_pandas(column)
         else:
@@ -257,7 +276,23 @@ def _numbers(path: str, name: str, column: Any) -> NDArray[Any]:
         values = values.astype(np.float64)
     if values.dtype.kind not in "fiub":
         raise DataFileError(f"{path}: column {name!r} holds {column.type}, not numbers. Leave it out, or encode it.")
-    return values.astype(np.float32) if values.dtype == np.float16 else values
+    values = values.astype(np.float32) if values.dtype == np.float16 else values
+    return values if coder is None else coder(values)
+
+
+def _holds_texts(kind: Any) -> bool:
+    types = pyarrow().types
+    inside = kind.value_type if types.is_dictionary(kind) else kind
+    return bool(types.is_string(inside) or types.is_large_string(inside) or types.is_string_view(inside))
+
+
+def _coded(path: str, name: str, column: Any, coder: Coder) -> NDArray[np.float64]:
+    """Return the numbers of a column of texts; a null is missing."""
+    arrow = pyarrow()
+    held = column if arrow.types.is_dictionary(column.type) else column.dictionary_encode()
+    texts = [*held.dictionary.to_pylist(), None]
+    places = np.asarray(held.indices.cast(arrow.int64()).fill_null(len(texts) - 1).to_numpy())
+    return coded(path, name, texts, places, coder)
 
 
 def _without_pandas(column: Any) -> NDArray[Any]:
@@ -267,18 +302,26 @@ def _without_pandas(column: Any) -> NDArray[Any]:
     return np.frombuffer(column.buffers()[1], kind, len(column), column.offset * kind.itemsize)
 
 
-def _finite(X: NDArray[Any], y: NDArray[Any] | None, first: int, end: int, bad: BadRows, needed: list[int]) -> Batch:
-    """Return the rows that have a target and the values that are needed; the first bad one is reported by number."""
-    demanded = X if len(needed) == X.shape[1] else X[:, needed]
-    whole = np.isfinite(demanded).all(axis=1) if X.dtype.kind == "f" else np.ones(X.shape[0], dtype=bool)
-    good = whole.copy()
+def _finite(
+    X: NDArray[Any], y: NDArray[Any] | None, first: int, end: int, bad: BadRows, needed: dict[int, str]
+) -> Batch:
+    """Return the rows that have a target and the values that are needed; the first bad one is reported by number.
+
+    ``needed`` are the places of features that a row must have, with how they are called.
+    """
+    demanded = X if len(needed) == X.shape[1] else X[:, list(needed)]
+    good = whole = np.isfinite(demanded).all(axis=1) if X.dtype.kind == "f" else np.ones(X.shape[0], dtype=bool)
     if y is not None and y.dtype.kind in "Of":
-        good &= [label is not None and (isinstance(label, str) or bool(np.isfinite(label))) for label in y]
+        good = whole & [label is not None and (isinstance(label, str) or bool(np.isfinite(label))) for label in y]
     wrong = np.flatnonzero(~good)
 
     def what() -> tuple[str, str]:
         row = int(wrong[0])
-        return f"row {first + row + 1}", "the target is missing" if whole[row] else "a value is missing or not finite"
+        if whole[row]:
+            return f"row {first + row + 1}", "the target is missing"
+        k = int(np.argmin(np.isfinite(demanded[row])))
+        how = "missing" if np.isnan(demanded[row, k]) else demanded[row, k]
+        return f"row {first + row + 1}", f"a value is missing or not finite ({list(needed.values())[k]} is {how})"
 
     bad.count_or_raise(wrong.size, what)
     if wrong.size:

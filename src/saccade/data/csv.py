@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterator
 from functools import cached_property
-from math import isfinite
+from math import isfinite, nan
 from typing import Any
 
 import numpy as np
@@ -18,13 +18,16 @@ from numpy.typing import NDArray
 
 from saccade.data.arrow import pyarrow
 from saccade.data.batches import BadRows, Batch, Piece, Wanted, check_width, chosen_columns, whole_rows
-from saccade.data.headers import BLANKS, is_blank, read_beginning
+from saccade.data.categories import coded
+from saccade.data.headers import BLANKS, MISSING_WORDS, is_blank, read_beginning
 from saccade.data.lines import blocks, line_at, text_length
 from saccade.exceptions import DataFileError
 
 __all__ = ["CsvFile"]
 
 _QUOTE = re.compile(rb'"')
+# Missing values as they are mostly spelled; the slower path knows all ways.
+SPELLED = sorted({spelled for word in MISSING_WORDS for spelled in (word, word.upper(), word.capitalize())} | {"NaN"})
 
 
 class CsvFile:
@@ -52,7 +55,11 @@ class CsvFile:
             self._features = dict(enumerate(j for j in range(len(begun.first)) if j != self._target))
             self.n_features = len(self._features)
             check_width(path, self.n_features, wanted)
-        self._needed = wanted.needed_of(self.n_features)
+        self._needed, self._missing_ok, self._coders = (
+            wanted.needed_of(self.n_features),
+            wanted.missing_ok,
+            wanted.coders,
+        )
         whole = list(self._features)
         # What pyarrow is to convert: all features, and where it cannot, those that are needed alone.
         attempts = [whole, self._needed] if wanted.others and whole != self._needed else [self._needed]
@@ -77,13 +84,17 @@ class CsvFile:
     def _read_options(self, features: list[int]) -> dict[str, Any]:
         """Return pyarrow's options: columns are named by their positions, features are numbers, the target is text."""
         arrow = pyarrow()
-        types = {str(self._features[place]): arrow.float64() for place in features}
+        texts = arrow.dictionary(arrow.int32(), arrow.string())
+        types = {str(self._features[place]): texts if place in self._coders else arrow.float64() for place in features}
         if self._target is not None:
-            types[str(self._target)] = arrow.dictionary(arrow.int32(), arrow.string())
+            types[str(self._target)] = texts
         return {
             "parse_options": arrow.csv.ParseOptions(delimiter=self._separator, newlines_in_values=True),
             "convert_options": arrow.csv.ConvertOptions(
-                column_types=types, include_columns=list(types), null_values=[], strings_can_be_null=False
+                column_types=types,
+                include_columns=list(types),
+                null_values=SPELLED if self._missing_ok else [],
+                strings_can_be_null=False,
             ),
         }
 
@@ -101,12 +112,30 @@ class CsvFile:
         if table.num_rows == 0:
             return None
         (record,) = table.combine_chunks().to_batches()
-        chosen = record.select([str(self._features[place]) for place in features])
-        X = chosen.to_tensor(row_major=True).to_numpy()  # unlike an array's to_numpy, it imports no pandas
+        X = self._numbers(record, features)
         y = None if self._target is None else _labels(record.column(str(self._target)))
-        if not np.isfinite(X).all() or (self._target is not None and y is None):
+        bad = not self._missing_ok and not np.isfinite(X).all()
+        if bad or (self._target is not None and y is None):
             return None
         return Batch(self._widened(X, features), y, end, np.ones(table.num_rows, dtype=bool))
+
+    def _numbers(self, record: Any, features: list[int]) -> NDArray[np.float64]:
+        """Return the features of a record batch as numbers."""
+        plain = [k for k, place in enumerate(features) if place not in self._coders]
+        X = np.empty((record.num_rows, len(features)))
+        if plain:
+            numbers = record.select([str(self._features[features[k]]) for k in plain])
+            # Unlike an array's to_numpy, a tensor's imports no pandas.
+            tensor = numbers.to_tensor(null_to_nan=True, row_major=True).to_numpy()
+            if len(plain) == len(features):
+                return np.asarray(tensor)
+            X[:, plain] = tensor
+        for k, place in enumerate(features):
+            if place in self._coders:
+                column, name = record.column(str(self._features[place])), self._columns[self._features[place]]
+                texts = [text.strip(BLANKS) for text in column.dictionary.to_pylist()]
+                X[:, k] = coded(self.path, name, texts, np.from_dlpack(column.indices), self._coders[place])
+        return X
 
     def _widened(self, X: NDArray[np.float64], features: list[int]) -> NDArray[np.float64]:
         """Return rows with all features; those that were not read are NaN."""
@@ -150,8 +179,8 @@ class CsvFile:
         if len(fields) != len(self._columns):
             return False
         try:
-            row = [_number(fields[self._features[place]]) for place in self._needed]
-            if not all(map(isfinite, row)):
+            row = [self._value(place, fields[self._features[place]]) for place in self._needed]
+            if not self._missing_ok and not all(map(isfinite, row)):
                 return False
             if self._target is not None:
                 label = fields[self._target].strip(BLANKS)
@@ -164,6 +193,14 @@ class CsvFile:
         rows.append(row)
         return True
 
+    def _value(self, place: int, text: str) -> float:
+        """Return a field as a number; raise a ValueError where it is none."""
+        if place in self._coders:
+            return float(self._coders[place](np.array([text.strip(BLANKS)], dtype=object))[0])
+        if self._missing_ok and text.strip(BLANKS).lower() in MISSING_WORDS:
+            return nan
+        return _number(text)
+
     def _fault(self, fields: list[str]) -> str:
         """Say what is wrong with a bad row: the first of its faults."""
         if len(fields) != len(self._columns):
@@ -171,9 +208,9 @@ class CsvFile:
         needed = {self._features[place] for place in self._needed}
         for j in sorted(needed | ({self._target} if self._target is not None else set())):
             text, name = fields[j].strip(BLANKS), self._columns[j]
-            if not text:
+            if not text and (j == self._target or not self._missing_ok):
                 return "the target is missing" if j == self._target else f"{name!r} is missing"
-            if j == self._target:
+            if j == self._target or self._is_read(j, text):
                 continue
             shown = f"{name!r} is {text.encode(errors='replace').decode()[:40]!r}"
             try:
@@ -186,6 +223,14 @@ class CsvFile:
                 hint = "; if it is to be predicted, or not to be read, name it as the target"
                 return f"{shown}, not a number{hint if self._target is None else ''}"
         return "the target is no UTF-8 text"
+
+    def _is_read(self, j: int, text: str) -> bool:
+        """Whether the text of a feature is a value although it may be no finite number."""
+        place = next(place for place, position in self._features.items() if position == j)
+        try:
+            return place in self._coders or (self._missing_ok and isinstance(self._value(place, text), float))
+        except ValueError:
+            return False
 
 
 def _labels(column: Any) -> NDArray[Any] | None:

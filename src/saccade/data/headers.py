@@ -10,12 +10,12 @@ from saccade.data.batches import Wanted
 from saccade.data.lines import opened
 from saccade.exceptions import DataFileError
 
-__all__ = ["BLANKS", "Beginning", "is_blank", "read_beginning"]
+__all__ = ["BLANKS", "MISSING_WORDS", "Beginning", "is_blank", "read_beginning"]
 
 BLANKS = " \t\r"
 SEPARATORS = ",;\t"
 # Written for a missing value where a number is expected: never the name of a column.
-MISSING_WORDS = {"", "na", "n/a", "nan", "null", "none", "?", "-"}
+MISSING_WORDS = {"", "na", "n/a", "<na>", "nan", "null", "none", "?", "-"}
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def _after_mark(path: str) -> int:
 
 def _has_names(first: list[str], second: list[str], wanted: Wanted) -> bool:
     """Return whether the first record has the names of the columns, judged by the first two records."""
-    if wanted.names is not None and set(wanted.names) <= set(first):
+    if wanted.names is not None and {wanted.names[j] for j in wanted.needed_of(len(wanted.names))} <= set(first):
         return True
     if wanted.target is not None and not _is_number(wanted.target):
         return True

@@ -33,10 +33,11 @@ class LibsvmFile:
 
     names: list[str] | None = None
 
-    def __init__(self, path: str, n_features: int, zero_based: bool) -> None:
+    def __init__(self, path: str, n_features: int, zero_based: bool, missing_ok: bool = False) -> None:
         self.path, self.size = path, os.path.getsize(path)
         self.n_features = n_features
         self.zero_based: bool | None = zero_based
+        self._missing_ok = missing_ok
 
     @cached_property
     def length(self) -> int:
@@ -51,7 +52,7 @@ class LibsvmFile:
         for block, begin, end in blocks(self.path, start):
             labels, data, indptr, kinds, indices, *_ = _parse(block)
             stored = np.flatnonzero((kinds == FINE) | (kinds == EXTREME))
-            _read_again(block, labels, data, indptr, kinds, stored)
+            _read_again(block, labels, data, indptr, kinds, stored, self._missing_ok)
             self._report(begin, kinds, bad)
             kept, good = kinds[stored] == FINE, kinds[kinds != EMPTY] == FINE
             X = sp.csr_array((data, indices - (not self.zero_based), indptr), shape=(stored.size, self.n_features))
@@ -79,7 +80,7 @@ def open_libsvm(paths: list[str], wanted: Wanted) -> list[LibsvmFile]:
     if wanted.n_features is not None and n_features > wanted.n_features:
         raise DataFileError(f"{widest} has features up to {n_features}, but the model knows {wanted.n_features}.")
     n_features = n_features if wanted.n_features is None else wanted.n_features
-    return [LibsvmFile(path, n_features, zero_based) for path in paths]
+    return [LibsvmFile(path, n_features, zero_based, wanted.missing_ok) for path in paths]
 
 
 def _index_range(path: str) -> tuple[int, int]:
@@ -115,8 +116,9 @@ def _read_again(
     indptr: NDArray[np.int32],
     kinds: NDArray[np.int8],
     stored: NDArray[np.intp],
+    missing_ok: bool,
 ) -> None:
-    """Parse lines with very large or very small numbers again, by Python's float."""
+    """Parse lines with very large or very small numbers, or with NaN, again, by Python's float."""
     extreme = np.flatnonzero(kinds[stored] == EXTREME)
     lines = bytes(block).split(b"\n") if extreme.size else []
     for row in extreme.tolist():
@@ -124,4 +126,10 @@ def _read_again(
         labels[row] = float(label)
         values = [float(pair.partition(b":")[2]) for pair in pairs if not pair.startswith(b"qid:")]
         data[indptr[row] : indptr[row + 1]] = values
-        kinds[stored[row]] = FINE if np.isfinite([labels[row], *values]).all() else TOO_LARGE
+        kinds[stored[row]] = _kind(labels[row], np.array(values), missing_ok)
+
+
+def _kind(label: float, values: NDArray[np.float64], missing_ok: bool) -> int:
+    if np.isnan(values).any() and not missing_ok:
+        return NOT_A_NUMBER
+    return FINE if np.isfinite(label) and not np.isinf(values).any() else TOO_LARGE

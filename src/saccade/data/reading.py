@@ -1,7 +1,8 @@
 """Prediction of the rows of a data file, as a model's ``predict`` does it, and its accuracy."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -47,7 +48,7 @@ def read_rows(model: Reader, data: DataFile, bad: BadRows) -> Iterator[RowsRead]
             readable = _readable(reading)
             good = piece.good.copy()
             good[piece.good] = readable
-            _report(bad, piece.good, readable)
+            _report(bad, piece.good, readable, partial(_culprit, model, piece.source, data.names))
             yield RowsRead(_select(reading, readable), good, piece.bytes_read())
             progress.advance(good.size, piece.end)
 
@@ -61,15 +62,35 @@ def _select(reading: Reading, rows: NDArray[np.bool_]) -> Reading:
     return Reading(reading.label[rows], reading.margin[rows], reading.n_read[rows], reading.stopped[rows])
 
 
-def _report(bad: BadRows, present: NDArray[np.bool_], readable: NDArray[np.bool_]) -> None:
-    """Count the rows whose margin is not finite, or raise an error about the first; rows are numbered by file."""
+def _report(
+    bad: BadRows, present: NDArray[np.bool_], readable: NDArray[np.bool_], culprit: Callable[[int], str]
+) -> None:
+    """Count the rows whose margin is not finite, or raise an error about the first; rows are numbered by file.
+
+    ``culprit`` says which value of a row it is.
+    """
 
     def first() -> tuple[str, str]:
-        row = bad.row + int(np.flatnonzero(present)[np.argmin(readable)])
-        return f"row {row + 1}", "a value that is needed is missing or not finite, or the margin overflows"
+        number = int(np.argmin(readable))
+        row = bad.row + int(np.flatnonzero(present)[number])
+        why = "a value that is needed is missing or not finite, or the margin overflows"
+        return f"row {row + 1}", why + culprit(number)
 
     bad.count_or_raise(int(np.sum(~readable)), first)
     bad.row += present.size
+
+
+def _culprit(model: Reader, source: Source, names: list[str] | None, row: int) -> str:
+    """Name the first column that the model can ask for whose value in a row is not finite; nothing where none is."""
+    plan, additive = getattr(model, "plan_", None), getattr(model, "additive_", None)
+    every = range(source.shape[1]) if additive is None or plan is None else additive.columns_of(plan.demanded).tolist()
+    value = np.empty(1)
+    for column in every:
+        source.fill(column, np.array([row], dtype=np.uint32), 1, value)
+        if not np.isfinite(value[0]):
+            named = f"column {column}" if names is None else repr(names[column])
+            return f" ({named} is {'missing' if np.isnan(value[0]) else value[0]})"
+    return ""
 
 
 @dataclass(frozen=True)
@@ -109,7 +130,7 @@ def measure(model: Reader, data: DataFile, bad: BadRows, held_out: HeldOut | Non
             reading = model.predict_source(source)
             full = model.read_source(source, full=True) if reading.stopped.any() else reading
             readable = _readable(reading)
-            _report(bad, batch.good, readable)
+            _report(bad, batch.good, readable, partial(_culprit, model, source, data.names))
             total += _measured(model.classes_, _select(reading, readable), _select(full, readable), codes[readable])
             progress.advance(len(batch.y), batch.end)
     return total

@@ -1,4 +1,4 @@
-"""Additive models in files: a kind of model is a pair of functions here, to arrays and back."""
+"""Additive models in files: a kind of model is a pair of functions, to a header and arrays, and back."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,16 +8,18 @@ from numpy.typing import NDArray
 
 from saccade.exceptions import ModelFileError
 from saccade.files.archive import Archive
+from saccade.files.trees import trees_from, trees_parts
 from saccade.models.additive import Additive
 from saccade.models.linear import LinearModel, LoadedLinear
+from saccade.models.trees.model import TreeModel
 
 __all__ = ["additive_from", "additive_parts"]
 
 Arrays = dict[str, NDArray[Any]]
 
 
-def _linear_parts(model: LinearModel) -> Arrays:
-    return {"coef": model.coef, "intercept": model.intercept}
+def _linear_parts(model: LinearModel) -> tuple[dict[str, Any], Arrays]:
+    return {}, {"coef": model.coef, "intercept": model.intercept}
 
 
 def _linear_from(archive: Archive, classes: NDArray[Any]) -> tuple[LinearModel, LoadedLinear]:
@@ -32,16 +34,18 @@ def _linear_from(archive: Archive, classes: NDArray[Any]) -> tuple[LinearModel, 
 
 
 # Each kind's class, what it is made of, and how it and an estimator that predicts like it are made again.
-_KINDS: dict[str, tuple[type, Callable[[Any], Arrays], Callable[..., tuple[Additive, Any]]]] = {
+_KINDS: dict[str, tuple[type, Callable[[Any], tuple[dict[str, Any], Arrays]], Callable[..., tuple[Additive, Any]]]] = {
     "linear": (LinearModel, _linear_parts, _linear_from),
+    "trees": (TreeModel, trees_parts, trees_from),
 }
 
 
-def additive_parts(model: Additive) -> tuple[str, Arrays]:
-    """Return the name of a model's kind, and its arrays."""
+def additive_parts(model: Additive) -> tuple[dict[str, Any], Arrays]:
+    """Return what the header says of a model, and its arrays."""
     for name, (kind, parts, _) in _KINDS.items():
         if isinstance(model, kind):
-            return name, parts(model)
+            header, arrays = parts(model)
+            return {"kind": name, **header}, arrays
     raise TypeError(f"A {type(model).__name__} cannot be saved yet, only {', '.join(_KINDS)} models.")
 
 

@@ -1,4 +1,4 @@
-"""Certified models in files: the plan, the certificate, what is known of the features, and the linear model behind."""
+"""Certified models in files: the plan, the certificate, what is known of the features, and the model behind."""
 
 from dataclasses import fields
 from typing import Any
@@ -16,6 +16,7 @@ from saccade.files.parameters import decode, decode_labels, encode, encode_label
 from saccade.files.sketches import sketch_from, sketch_parts
 from saccade.learners.held_out import sketch_of
 from saccade.models.additive import Additive
+from saccade.models.linear import LoadedLinear
 from saccade.planning.absence import Population
 from saccade.planning.prices import Prices
 from saccade.planning.regression import Regression
@@ -23,15 +24,17 @@ from saccade.reading.plan import Plan
 
 __all__ = ["attentive_from", "attentive_parts"]
 
+# The other fields of a plan follow from the model.
+PLAN = ("order", "checkpoints", "first", "begins", "weights", "shift", "lower", "upper")
+
 
 def attentive_parts(model: AttentiveClassifier) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return the header and the arrays of a fitted AttentiveClassifier."""
     parameters = model.get_params(deep=False)
     del parameters["estimator"]
     population = model.population_
-    kind, arrays = additive_parts(model.additive_)
-    header = {
-        "kind": kind,
+    header, arrays = additive_parts(model.additive_)
+    header |= {
         "parameters": {name: encode(name, value) for name, value in parameters.items()},
         "classes": encode_labels(model.classes_),
         "names": None if model.additive_.columns is None else list(model.additive_.columns),
@@ -39,9 +42,11 @@ def attentive_parts(model: AttentiveClassifier) -> tuple[dict[str, Any], dict[st
         "certificate": certificate_parts(model.certificate_),
         "spare": sorted(list(features) for features in population.spare),
     }
-    arrays |= {f"plan.{name}": value for name, value in model.plan_._asdict().items() if name not in arrays}
+    arrays |= {f"plan.{name}": getattr(model.plan_, name) for name in PLAN}
     arrays |= {f"regression.{field.name}": getattr(population.regression, field.name) for field in fields(Regression)}
     arrays |= {f"population.{name}": getattr(population, name) for name in ("mean", "variance", "low", "high")}
+    if population.missing.any():
+        arrays["population.missing"] = population.missing
     arrays |= {"prices.purchase": model.prices_.purchase, "prices.price": model.prices_.price}
     sketch = sketch_of(model.estimator_)
     about_rows, row_hashes = ({}, {}) if sketch is None else sketch_parts(sketch)
@@ -54,12 +59,12 @@ def attentive_from(archive: Archive) -> AttentiveClassifier:
     additive, estimator = additive_from(archive, classes)
     estimator._sketch = sketch_from(archive)  # so that it is not certified anew on rows that it learned from
     plan = _plan(archive, additive)
-    scores, n = plan.coef.shape
     certificate = certificate_from(archive.field("certificate", dict), classes.tolist(), plan)
     try:
         parameters = {name: decode(name, value) for name, value in archive.field("parameters", dict).items()}
         parameters.setdefault("promise", certificate.promise)  # older formats have no other
-        estimator.set_params(threshold=parameters.get("threshold"))
+        if isinstance(estimator, LoadedLinear):  # of trees, margins at any threshold are known
+            estimator.set_params(threshold=parameters.get("threshold"))
         model = AttentiveClassifier(FrozenEstimator(estimator), **parameters)
         model._check_parameters()
     except ModelFileError:
@@ -68,7 +73,7 @@ def attentive_from(archive: Archive) -> AttentiveClassifier:
         raise ModelFileError(f"its parameters are not those of AttentiveClassifier: {error}") from error
     model.estimator_, model.classes_, model.additive_, model.plan_ = model.estimator, classes, additive, plan
     model.certificate_ = certificate
-    model.population_, model.prices_ = _population(archive, n, scores), _prices(archive, n)
+    model.population_, model.prices_ = _population(archive, additive), _prices(archive, additive.n_columns)
     model.n_features_in_ = additive.n_columns
     if additive.columns is not None and archive.field("named", bool):
         model.feature_names_in_ = np.array(additive.columns, dtype=object)
@@ -105,6 +110,8 @@ def _plan(archive: Archive, additive: Additive) -> Plan:
         upper=archive.array("plan.upper", np.float64, (scores, stops.size), finite=False),
         coef=additive.coef,
         intercept=additive.intercept,
+        unit=additive.unit,
+        of_trees=not additive.parts_are_columns,
     )
 
 
@@ -113,7 +120,8 @@ def _ascends(stops: NDArray[np.int64], last: int) -> bool:
     return bool(inside and (np.diff(stops) > 0).all())
 
 
-def _population(archive: Archive, n: int, scores: int) -> Population:
+def _population(archive: Archive, additive: Additive) -> Population:
+    (scores, n), n_columns = additive.coef.shape, additive.n_columns
     order = archive.array("regression.order", np.int64, (None,))
     m = order.size
     if m > n or ((order < 0) | (order >= n)).any() or np.unique(order).size != m:
@@ -128,13 +136,24 @@ def _population(archive: Archive, n: int, scores: int) -> Population:
     )
     if (np.diagonal(regression.factor) <= 0).any():
         raise ModelFileError("its regression is impossible")
-    by_feature = {
-        name: archive.array(f"population.{name}", np.float64, (n,)) for name in ("mean", "variance", "low", "high")
+    by_part = {name: archive.array(f"population.{name}", np.float64, (n,)) for name in ("mean", "variance")}
+    finite = additive.parts_are_columns  # trees take infinite values, and columns without any value
+    by_column = {
+        name: archive.array(f"population.{name}", np.float64, (n_columns,), finite=finite) for name in ("low", "high")
     }
+    missing = np.zeros(n_columns, dtype=np.bool_)
+    if "population.missing" in archive.arrays:
+        missing = archive.array("population.missing", np.bool_, (n_columns,))
+    return Population(regression, **by_part, **by_column, spare=_spare(archive, n_columns), missing=missing)
+
+
+def _spare(archive: Archive, n_columns: int) -> frozenset[tuple[int, ...]]:
     spare = archive.field("spare", list)
-    if not all(isinstance(absent, list) and all(type(j) is int and 0 <= j < n for j in absent) for absent in spare):
+    if not all(
+        isinstance(absent, list) and all(type(j) is int and 0 <= j < n_columns for j in absent) for absent in spare
+    ):
         raise ModelFileError("its field 'spare' names features that there are not")
-    return Population(regression, **by_feature, spare=frozenset(tuple(absent) for absent in spare))
+    return frozenset(tuple(absent) for absent in spare)
 
 
 def _prices(archive: Archive, n: int) -> Prices:

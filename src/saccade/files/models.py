@@ -21,8 +21,8 @@ FORMAT = 2
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to one file of arrays and JSON; an older file stays as it was until the new one is whole.
 
-    Of the linear model behind an ``AttentiveClassifier`` the weights are kept: what is loaded can be read, certified
-    anew and asked, but the model itself cannot be fitted again.
+    Of the model behind an ``AttentiveClassifier`` the weights or the trees are kept: what is loaded can be read,
+    certified anew and asked, but the model itself cannot be fitted again.
     """
     save_with(model, path, None)
 
@@ -32,7 +32,7 @@ def save_with(model: Any, path: str | os.PathLike[str], state: dict[str, Any] | 
     name = type(model).__name__
     if type(model) is not LEARNERS.get(name, AttentiveClassifier):
         known = ", ".join([*LEARNERS, AttentiveClassifier.__name__])
-        raise TypeError(f"{name} cannot be saved, only {known}. Make a fitted linear model one with saccade.attend.")
+        raise TypeError(f"{name} cannot be saved, only {known}. Make a fitted model one with saccade.attend.")
     check_is_fitted(model)
     header, arrays = attentive_parts(model) if isinstance(model, AttentiveClassifier) else learner_parts(model)
     if state is not None:

@@ -7,7 +7,7 @@ from saccade.kernels.compiling import inlined, kernel
 NEWLINE, RETURN, SPACE, TAB, COLON, HASH, QUOTE = 10, 13, 32, 9, 58, 35, 34
 POWERS = 10.0 ** np.arange(23)  # those that a float64 holds exactly
 
-# What a line may be. One that is EXTREME has a number so large or so small that Python had better read it.
+# What a line may be. One that is EXTREME has a number so large or so small that Python had better read it, or a NaN.
 EMPTY, FINE, EXTREME, NOT_A_NUMBER, BAD_INDEX, TOO_LARGE = range(6)
 SMALLEST, LARGEST = 1e-250, 1e250
 MOST_INDEX = 2**31 - 2
@@ -129,6 +129,15 @@ def is_query(buffer, start):
     return buffer[start] == 113 and buffer[start + 1] == 105 and buffer[start + 2] == 100 and buffer[start + 3] == COLON
 
 
+@inlined
+def is_nan(buffer, start, stop):
+    """Return whether 'nan' stands here, in letters of either case."""
+    if stop - start != 3:
+        return False
+    first, second, third = buffer[start] | 32, buffer[start + 1] | 32, buffer[start + 2] | 32
+    return first == 110 and second == 97 and third == 110
+
+
 @kernel
 def parse_libsvm(buffer, labels, data, indices, indptr, kinds):
     """Read lines of 'label index:value … # comment' as rows of a CSR matrix; indices stay as they are written.
@@ -163,6 +172,8 @@ def parse_libsvm(buffer, labels, data, indices, indptr, kinds):
                 kind = FINE
             else:
                 value, kind = number(buffer, colon + 1 if colon >= 0 else start, stop)
+                if kind == NOT_A_NUMBER and colon >= 0 and is_nan(buffer, colon + 1, stop):
+                    kind = EXTREME
                 if colon < 0 or index > MOST_INDEX or index <= before:
                     kind = BAD_INDEX
                 else:

@@ -10,7 +10,6 @@ from saccade.planning.absence import Population
 from saccade.planning.boundaries import Boundary, Conditional
 from saccade.planning.choosing import Sample, affordable, boldest
 from saccade.planning.families import Families, Goal, Priced
-from saccade.planning.paths import PathPrices
 from saccade.planning.planners import plan_columns, plan_families
 from saccade.planning.spare import spare_features
 from saccade.promises.certificate import Certificate
@@ -103,13 +102,13 @@ def prepare(
 
 
 def _families(priced: Priced, planning: Sample, terms: Terms, goal: Goal, seed: int) -> Families:
+    if terms.fewest == "columns" and not priced.scores.parts_are_columns:
+        raise ValueError(
+            "fewest='columns' chooses columns by their weights, which trees do not have: each tree asks for several. "
+            "Leave it out, and pass costs, what each column costs, for a plan of the trees that ask for cheap ones."
+        )
     if terms.fewest == "features":
         return plan_families(priced, planning.values, terms.boundary, terms.order, goal, seed)
-    if isinstance(priced.prices, PathPrices):
-        raise ValueError(
-            "fewest='columns' does not go with costs or groups where the model is made of trees: they share columns, "
-            "so that leaving out a tree has no price of its own. Leave one of the two out."
-        )
     if not isinstance(terms.boundary, Conditional) or terms.order != "greedy":
         raise ValueError(
             f"fewest='columns' chooses its own order by what features tell of the margin: it does not go with "

@@ -1,5 +1,6 @@
 """Which library's trees are these?"""
 
+from dataclasses import replace
 from typing import Any
 
 from sklearn.pipeline import Pipeline
@@ -15,10 +16,11 @@ from saccade.models.trees import (
     xgboost,
 )
 from saccade.models.trees.imported import Imported
+from saccade.models.trees.loaded import LoadedTrees
 from saccade.models.trees.model import TreeModel
 from saccade.models.trees.native import NativeClassifier
 
-__all__ = ["ACCEPTED", "as_classifier", "take_apart"]
+__all__ = ["ACCEPTED", "as_classifier", "from_file", "take_apart"]
 
 # Each has take_apart(model), which returns None for a model of another kind, and ACCEPTED, in words.
 LIBRARIES = (lightgbm, xgboost, catboost, hist_gradient_boosting, gradient_boosting, forests, adaboost)
@@ -36,23 +38,38 @@ def take_apart(model: Any) -> TreeModel | None:
             steps += [step for _, step in model.steps if step not in (None, "passthrough", inside)]
         model = inside
         threshold = threshold_of(model) if threshold is None else threshold
-    imported = model.imported if isinstance(model, NativeClassifier) else _imported(model)
-    if imported is None:
+    trees = model.model if isinstance(model, LoadedTrees) else _trees(model, names)
+    if trees is None:
         return None
     if steps:
         raise TypeError(
             f"{type(steps[0]).__name__} stands before the trees of {type(model).__name__} in a Pipeline. Pass the "
             "classifier alone, and rows as the steps before it make them."
         )
-    given = imported.columns if imported.columns is not None else None if names is None else tuple(map(str, names))
-    additive = TreeModel(
-        imported.ensemble, imported.classes, given, imported.categories, imported.absent, witness=imported
-    )
-    return (
-        additive
-        if threshold is None
-        else additive.counted_from(threshold.margin(model, additive.classes, additive.margin_at))
-    )
+    if threshold is None:
+        return trees
+    return trees.counted_from(threshold.margin(model, trees.classes, trees.margin_at))
+
+
+def from_file(content: bytes, name: str) -> tuple[LoadedTrees, str] | None:
+    """Return the trees of a library's model file, and which format it has; None for a file of another kind."""
+    for library in (lightgbm, xgboost):
+        imported = library.from_file(content, name)
+        if imported is not None:
+            return LoadedTrees(_model_of(imported, imported.columns)), imported.library
+    return None
+
+
+def _trees(model: Any, names: Any) -> TreeModel | None:
+    imported = model.imported if isinstance(model, NativeClassifier) else _imported(model)
+    if imported is None:
+        return None
+    given = None if names is None else tuple(map(str, names))
+    return replace(_model_of(imported, imported.columns or given), witness=imported)
+
+
+def _model_of(imported: Imported, columns: tuple[str, ...] | None) -> TreeModel:
+    return TreeModel(imported.ensemble, imported.classes, columns, imported.categories, imported.absent)
 
 
 def as_classifier(model: Any) -> Any:

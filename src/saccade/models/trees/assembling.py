@@ -85,7 +85,7 @@ def _sets(
     used = 1
     for tree, start in zip(trees, starts.tolist(), strict=True):
         for node, categories in (tree.sets or {}).items():
-            bits = np.zeros(int(categories.max(initial=-1)) // 32 + 1, np.uint32)
+            bits = np.zeros(int(categories.max(initial=0)) // 32 + 1, np.uint32)  # a word at least: kernels look at one
             np.bitwise_or.at(bits, categories // 32, np.uint32(1) << (categories % 32).astype(np.uint32))
             first[start + node], count[start + node] = used, bits.size
             words.append(bits)

@@ -1,10 +1,12 @@
-"""Trees of which a file has kept the arrays."""
+"""Trees without the model that they were taken from: of a file, saccade's own or a library's."""
 
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 
 from saccade.models.trees.model import TreeModel
 from saccade.reading.plan import decided
@@ -17,28 +19,32 @@ Reals = NDArray[np.float64]
 class LoadedTrees(ClassifierMixin, BaseEstimator):
     """Trees from a file: they predict, and cannot be fitted."""
 
-    def __init__(self, model: TreeModel, threshold: float | None = None) -> None:
+    def __init__(self, model: TreeModel) -> None:
         self.model = model
-        self.threshold = threshold
         self.classes_ = np.array(model.classes)
         self.n_features_in_ = model.n_columns
         if model.columns is not None:
             self.feature_names_in_ = np.array(model.columns, dtype=object)
 
-    @property
-    def threshold_(self) -> float | None:
-        """The threshold from which the margins count."""
-        return self.threshold
-
     def fit(self, X: Any, y: Any = None) -> Self:
         raise TypeError("This model was loaded from a file, with its trees alone: it cannot be fitted again.")
 
     def decision_function(self, X: Any) -> Reals:
-        """Return one margin per row for two classes, else one per row and class."""
-        margins = self.model.margins(self.model.sums(X))
+        """Return one margin per row for two classes, else one per row and class, measured from the threshold."""
+        margins = self._margins(X)
         return margins[:, 0] if margins.shape[1] == 1 else margins
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label of each row."""
-        label: NDArray[Any] = self.classes_[decided(self.model.margins(self.model.sums(X)))]
+        label: NDArray[Any] = self.classes_[decided(self._margins(X))]
         return label
+
+    @available_if(lambda self: self.classes_.size == 2)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Reals:
+        """Return the probabilities of two classes, whatever the threshold."""
+        margin, slope = self.model.raw(self.model.sums(X))[:, 0], self.model.ensemble.slope
+        second = (1 + margin) / 2 if slope is None else expit(slope * margin)
+        return np.stack([1 - second, second], axis=1)
+
+    def _margins(self, X: Any) -> Reals:
+        return self.model.margins(self.model.sums(X))

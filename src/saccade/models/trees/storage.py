@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from saccade.kernels.blocks import gather
 from saccade.kernels.tree_columns import gather_columns, mark_zeros, scatter_rows
+from saccade.models.trees.coding import holds_texts
 from saccade.models.trees.imported import Categories
-from saccade.reading.arrays import FLOATS_AND_BYTES, Selection, as_read_only
+from saccade.reading.arrays import FLOATS_AND_BYTES, ArraySource, CsrSource, Selection, as_read_only
 from saccade.reading.tables import ColumnSource, Table, as_table
 
 __all__ = ["BLOCK", "Direct", "Layout", "Rows", "Slots", "Storage", "storage_of"]
@@ -176,16 +177,20 @@ def _mark(layout: Layout, slots: Slots, size: int, out: NDArray[np.floating]) ->
 
 
 def storage_of(X: Any, layout: Layout) -> Storage:
-    """Return rows that were checked as columns for trees."""
+    """Return rows that were checked, or a source of columns, as columns for trees."""
+    if isinstance(X, ArraySource | CsrSource):
+        X = X.X
     if sp.issparse(X):
         return _CsrStorage(X, layout)
     by_value = any(categories.numbers_too for categories in layout.categories.values())
     if isinstance(X, np.ndarray):
         if not by_value:
-            return _ArrayStorage(X, layout)
+            return _ArrayStorage(X if X.dtype in FLOATS_AND_BYTES else X.astype(np.float64), layout)
         return _TableStorage(_coded(ColumnSource(X.shape, lambda part: X[:, part]), None, layout), layout)
     if isinstance(X, ColumnSource) and not isinstance(X, Table):
         return _TableStorage(_coded(X, None, layout), layout)
+    if hasattr(X, "fill") and not isinstance(X, Table):  # a storage of the user's own
+        return _TableStorage(_coded(_filled(X), None, layout), layout)
     table = X if isinstance(X, Table) else as_table(X)
     if table is None:
         return _ArrayStorage(np.asarray(X), layout)
@@ -193,6 +198,18 @@ def storage_of(X: Any, layout: Layout) -> Storage:
     if whole is not None and whole.dtype in FLOATS_AND_BYTES:
         return _ArrayStorage(whole, layout)
     return _TableStorage(_coded(table, table, layout), layout)
+
+
+def _filled(source: Any) -> ColumnSource:
+    """Return the columns of any source."""
+    n_rows = source.shape[0]
+
+    def fetch(part: int) -> NDArray[np.float64]:
+        values = np.empty(n_rows)
+        source.fill(part, np.arange(n_rows, dtype=np.uint32), n_rows, values)
+        return values
+
+    return ColumnSource(source.shape, fetch)
 
 
 def _coded(columns: ColumnSource, table: Table | None, layout: Layout) -> ColumnSource:
@@ -209,7 +226,8 @@ def _coded(columns: ColumnSource, table: Table | None, layout: Layout) -> Column
             codes, names = held
             return _translated(codes, names, categories)
         values = columns.column(part) if table is None else table.values(part)
-        if values.dtype.kind in "fiub" and not categories.numbers_too:
+        # Rows that are numbers throughout have codes where categories are texts.
+        if values.dtype.kind in "fiub" and (not categories.numbers_too or (table is None and holds_texts(categories))):
             return values
         return _looked_up(values, categories)
 

@@ -1,0 +1,61 @@
+"""The categories of columns in files: texts and numbers, as JSON."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.exceptions import ModelFileError
+from saccade.models.trees.imported import Categories
+
+__all__ = ["categories_from", "categories_parts"]
+
+TEXTS, ANY = "texts", "any"
+
+
+def categories_parts(categories: Mapping[int, Categories]) -> list[Any]:
+    """Return what JSON can hold: of each column its number, whether numbers are values, the type and the values."""
+    return [
+        [column, own.numbers_too, _kind(column, own.values), own.values.tolist()]
+        for column, own in sorted(categories.items())
+    ]
+
+
+def _kind(column: int, values: NDArray[Any]) -> str:
+    if values.size == 0 or (all(isinstance(value, str) for value in values.tolist()) and values.dtype.kind in "UO"):
+        return TEXTS
+    right = all(isinstance(value, str | bool | int | float) and value == value for value in values.tolist())
+    if not right or values.dtype.kind not in "biufO":
+        raise TypeError(f"The categories of column {column} cannot be saved: they are to be texts or finite numbers.")
+    return ANY if values.dtype.kind == "O" else values.dtype.str
+
+
+def categories_from(stored: list[Any], n_columns: int) -> dict[int, Categories]:
+    """Return the categories by column."""
+    made: dict[int, Categories] = {}
+    for entry in stored:
+        match entry:
+            case [int(column), bool(numbers_too), str(kind), list(values)] if 0 <= column < n_columns:
+                made[column] = Categories(_values(kind, values), numbers_too)
+            case _:
+                raise ModelFileError(f"its categories are {str(entry)[:80]}")
+    return made
+
+
+def _values(kind: str, values: list[Any]) -> NDArray[Any]:
+    try:
+        dtype = np.dtype(object if kind in (TEXTS, ANY) or not values else kind)
+        if dtype.kind in "biufO" and all(isinstance(value, _types(kind, dtype)) for value in values):
+            # As objects, because an array of texts would be as wide as the longest.
+            return np.array(values, dtype=dtype).reshape(len(values))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ModelFileError(f"its categories are of the type {kind[:40]!r}: {error}") from error
+    raise ModelFileError(f"its categories are {str(values)[:80]}")
+
+
+def _types(kind: str, dtype: np.dtype[Any]) -> tuple[type, ...]:
+    """Return the types that the values of a kind have in JSON."""
+    if kind in (TEXTS, ANY):
+        return (str,) if kind == TEXTS else (str, bool, int, float)
+    return {"b": (bool,), "i": (int,), "u": (int,), "f": (int, float)}.get(dtype.kind, ())
