@@ -64,6 +64,27 @@ def attend(kind):
             joblib.load(Path(folder) / "attentive", mmap_mode="r").read(rows)
 
 
+def attend_trees(kind, most_leaves):
+    """Plan and read trees that are scanned or walked, by block and by row, as arrays, CSR matrix and table."""
+    import pandas as pd
+    import scipy.sparse as sp
+    from lightgbm import LGBMClassifier
+
+    import saccade
+
+    rows = stored(kind, "C")
+    model = LGBMClassifier(n_estimators=12, num_leaves=most_leaves, min_child_samples=1, min_split_gain=0, verbose=-1)
+    model.fit(rows, Y)
+    attentive = saccade.attend(model, rows, delta=0.2, random_state=0, costs=np.arange(24.0))
+    frame = pd.DataFrame(rows, columns=[f"c{j}" for j in range(24)])
+    for X in (rows, rows[:1], sp.csr_array(rows), frame.assign(c0=frame.c0 + 1)):
+        attentive.read(X)
+        attentive.full_margin(X)
+    inquiry = attentive.inquire()
+    while inquiry.wanted is not None:
+        inquiry.tell(1.0)
+
+
 def read_bytes_by_columns():
     from saccade import Pegasos
 
@@ -93,6 +114,9 @@ TASKS = [
     (learn, np.uint8, "C"),
     (learn_sparse, np.float64, np.int64),
     (attend, np.float64),
+    (attend_trees, np.float64, 31),
+    (attend_trees, np.float32, 31),
+    (attend_trees, np.float64, 100),
     (attend, np.float32),
     (read_bytes_by_columns,),
     (simulate,),

@@ -43,16 +43,23 @@ class ColumnSource:
 
 
 class Table(ColumnSource):
-    """A pandas, polars or Arrow table as columns of numbers."""
+    """A pandas, polars or Arrow table as columns of numbers.
 
-    def __init__(self, frame: "nw.DataFrame[Any]") -> None:
-        rows, columns = frame.shape
-        super().__init__((rows, columns), _numbers(frame))
-        self._frame = frame
+    ``names`` are the columns in their order, some of which the table may lack, as long as nobody asks for them; without
+    names they are the table's own.
+    """
+
+    def __init__(self, frame: "nw.DataFrame[Any]", names: Sequence[str] | None = None) -> None:
+        self._frame, self._chosen = frame, names
+        places = {name: place for place, name in enumerate(frame.columns)}
+        self._place: Callable[[int], int] = int if names is None else lambda part: places[names[part]]
+        numbers = _numbers(frame)
+        width = frame.shape[1] if names is None else len(names)
+        super().__init__((frame.shape[0], width), lambda part: numbers(self._place(part)))
 
     def one_array(self) -> Column | None:
         """Return the array behind a pandas table whose columns all lie in one, or None."""
-        if not self._frame.implementation.is_pandas() or 0 in self.shape:
+        if not self._frame.implementation.is_pandas() or 0 in self.shape or self._chosen is not None:
             return None
         fetch = _fetcher(self._frame)
         behind = [fetch(part).base for part in (0, -1)]
@@ -63,13 +70,13 @@ class Table(ColumnSource):
 
     def values(self, part: int) -> Column:
         """Return what a column holds, texts and objects too."""
-        return _fetcher(self._frame)(part)
+        return _fetcher(self._frame)(self._place(part))
 
     def categorical(self, part: int) -> tuple[NDArray[np.integer[Any]], Column] | None:
         """Return the codes of a pandas column of categories, -1 where one is missing, and the categories; else None."""
         if not self._frame.implementation.is_pandas():
             return None
-        held = getattr(self._frame[:, part].to_native(), "cat", None)
+        held = getattr(self._frame[:, self._place(part)].to_native(), "cat", None)
         return None if held is None else (held.codes.to_numpy(), held.categories.to_numpy())
 
     def check_numbers(self) -> None:
@@ -82,10 +89,9 @@ class Table(ColumnSource):
     def names(self) -> list[str]:
         return list(self._frame.columns)
 
-    def columns_named(self, names: Sequence[str]) -> ColumnSource:
+    def columns_named(self, names: Sequence[str]) -> "Table":
         """Return the columns of these names, some of which the table may lack, as long as nobody asks for them."""
-        places = {name: place for place, name in enumerate(self.names)}
-        return ColumnSource((self.shape[0], len(names)), lambda part: self.column(places[names[part]]))
+        return Table(self._frame, names)
 
 
 def _numbers(frame: "nw.DataFrame[Any]") -> Callable[[int], Column]:

@@ -16,6 +16,7 @@ from saccade.models.trees.source import TreeSource
 from saccade.models.trees.stages import Stages, stages_of
 from saccade.models.trees.storage import Layout, storage_of
 from saccade.models.trees.walks import Walks
+from saccade.reading.inputs import not_finite
 from saccade.reading.plan import EACH, Plan
 from saccade.reading.tables import take_rows
 
@@ -86,7 +87,18 @@ class TreeModel:
         return np.array(list(asked), dtype=np.intp)
 
     def values(self, X: Any, rows: NDArray[np.intp]) -> NDArray[np.float32]:
-        return self.source(take_rows(X, rows)).bench.values(self.walks.parts)
+        source = self.source(take_rows(X, rows))
+        if not self.ensemble.takes_missing:
+            self._refuse_missing(source, rows)
+        return source.bench.values(self.walks.parts)
+
+    def _refuse_missing(self, source: TreeSource, rows: NDArray[np.intp]) -> None:
+        """Raise where a row lacks a value that a tree could ask for; ``rows`` are numbers among a user's rows."""
+        lacking = np.flatnonzero(source.bench.lacking(np.arange(rows.size, dtype=np.uint32), rows.size))
+        if lacking.size:
+            k = int(lacking[np.argmin(rows[lacking])])
+            column = next(j for j in self.walks.used.tolist() if np.isnan(source.columns.column(j)[k]))
+            raise not_finite(np.nan, int(rows[k]), column, self.columns, "AttentiveClassifier")
 
     def steps(self, X: Any, rows: NDArray[np.intp]) -> Reals:
         """Return the mean number of steps that each tree takes on these rows."""

@@ -69,8 +69,8 @@ class TreeSource:
                 size = self._without_missing(room.rows, size, margin, n_read, stopped)
             size = self.bench.run(plan, stages, size, room, written)
             self._read_out(room.rows, size, margin, n_read, stopped)
-        bad = np.flatnonzero(np.isnan(margin[:, 0])) if strict else ()  # leaves are finite, and so are their sums
-        return Outcome(*written, int(bad[0]) if len(bad) else -1)
+        lacking = strict and np.isnan(margin[:, 0]).any()  # leaves are finite, and so are their sums
+        return Outcome(*written, int(np.argmax(np.isnan(margin[:, 0]))) if lacking else -1)
 
     def _without_missing(self, rows: Rows, size: int, margin: Reals, n_read: Any, stopped: Any) -> int:
         """Give rows that lack a value, which the library refuses, no margin; return how many others there are."""

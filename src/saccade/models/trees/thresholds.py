@@ -13,7 +13,7 @@ Reals = NDArray[np.float64]
 
 @np.errstate(over="ignore")  # below the lowest single lies infinity
 def below(threshold: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Return u such that x < threshold where x <= u, for x of the same precision."""
+    """Return u such that x < threshold where x <= u, for x of the same precision and a threshold above -inf."""
     down: NDArray[np.floating] = np.nextafter(threshold, threshold.dtype.type(-np.inf))
     return down
 
