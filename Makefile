@@ -6,7 +6,7 @@ TEST_CACHE := .cache/numba-tests/$(shell cat src/saccade/kernels/*.py | cksum | 
 PYTEST = NUMBA_CACHE_DIR="$(CURDIR)/$(TEST_CACHE)" $(BIN)/python -m pytest -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test test-long test-oldest lint format bench bench-files clean
+.PHONY: help reproduce test test-long test-oldest lint format bench bench-files bench-trees clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -61,6 +61,10 @@ bench: .venv/installed ## Measure speed and accuracy beside the peers
 
 bench-files: .venv/installed ## Measure files of a few gigabytes, in a temporary folder
 	$(BIN)/python benchmarks/files.py
+
+bench-trees: .venv/installed ## Measure trees beside LightGBM, lleaves (in an environment of its own), XGBoost, scikit-learn
+	$(BIN)/python -W ignore benchmarks/trees.py
+	$(BIN)/python -W ignore benchmarks/tree_costs.py
 
 clean: ## Remove everything that was made
 	rm -rf .venv .venv-oldest .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist

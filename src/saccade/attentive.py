@@ -1,4 +1,4 @@
-"""Any fitted linear classifier, read attentively, with a certificate."""
+"""Any fitted additive classifier, linear or of trees, read attentively, with a certificate."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -81,11 +81,13 @@ def attend(
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> "AttentiveClassifier":
-    """Read a fitted linear classifier attentively: of every class the same labels, up to a share delta, from less.
+    """Read a fitted classifier attentively: of every class the same labels, up to a share delta, from less.
 
     Parameters
     ----------
-    model : fitted linear classifier, or Pipeline of per-feature scalers that ends in one
+    model : fitted tree ensemble (LightGBM, XGBoost, CatBoost, scikit-learn), or linear classifier, alone or at the end
+        of a Pipeline of per-feature scalers. What is said of features below is said of the trees of an ensemble, but
+        for ``costs`` and ``groups``, which are of columns.
     X : rows such as will be predicted, and that the model was not fitted on: on those, margins are clearer than they
         will be, and the certificate would not hold. Some plan, the others calibrate.
     y : array of shape (rows,), optional
@@ -130,14 +132,15 @@ when_too_few, n_jobs, random_state
 
 
 class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """A linear classifier that stops reading a row's features once its label is clear, under a certified promise.
+    """A classifier that stops reading features, or trees, once a row's label is clear, under a certified promise.
 
     ``fit`` fits the estimator on half of the rows, and plans and calibrates on others. With a ``FrozenEstimator``
     nothing is fitted, and all rows plan and calibrate; the estimator must not have been fitted on them.
 
     Parameters
     ----------
-    estimator : linear classifier, Pipeline of per-feature scalers that ends in one, or None for ``Pegasos()``
+    estimator : tree ensemble, linear classifier, Pipeline of per-feature scalers that ends in one, or None for
+        ``Pegasos()``
     delta : float, or dict of label to float
         The share that may go wrong; with ``promise="classes"`` each class may have its own, and 1 promises nothing.
     confidence : float
