@@ -141,9 +141,9 @@ def test_what_is_free_is_asked_for_before_what_is_not():
     assert nothing.prices_.price.sum() == 0
 
 
-def test_fewest_columns_by_price_is_refused_for_trees():
+def test_the_fewest_columns_are_refused_for_trees():
     attentive, frame = attended("lightgbm")
-    with pytest.raises(ValueError, match="they share columns"):
+    with pytest.raises(ValueError, match="which trees do not have: each tree asks for several"):
         attend(attentive.estimator_.estimator, frame, costs={"age": 3.0}, fewest="columns")
 
 
