@@ -8,7 +8,9 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+import xgboost as xgb
 from attended_trees import DELTA, LIGHT, MODELS, attended, table
+from catboost import CatBoostClassifier
 from effort import repetitions
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -260,3 +262,105 @@ def test_over_many_splits_the_promise_holds():
         here = attend(model, X[chosen], delta=DELTA, promise="rows", random_state=seed).predict(X[untouched])
         broken += np.mean(here != full[untouched]) > DELTA
     assert broken <= (18 if splits == 200 else 4)  # binomial, 5 %, at 99 % and more
+
+
+def coded(n_rows=4000, seed=0):
+    """Return a table with a column of categories that are numbers, and labels that follow from them."""
+    rng = np.random.default_rng(seed)
+    kinds, code = np.array([10, 20, 30, 40, 50, 60]), rng.integers(0, 6, n_rows)
+    x = rng.normal(size=n_rows)
+    y = (np.where(code % 2 == 0, 2, -2) + x + 0.3 * rng.normal(size=n_rows) > 0).astype(int)
+    return pd.DataFrame({"c": pd.Categorical(kinds[code], categories=kinds), "x": x}), y
+
+
+BY_CATEGORY = {
+    "lightgbm": lambda: lgb.LGBMClassifier(**LIGHT),
+    "xgboost": lambda: xgb.XGBClassifier(n_estimators=20, enable_categorical=True, n_jobs=1),
+}
+
+
+@pytest.mark.parametrize("name", BY_CATEGORY)
+def test_a_column_that_lost_its_categories_is_looked_up_or_refused(name):
+    X, y = coded()
+    model = BY_CATEGORY[name]().fit(X[:1000], y[:1000])
+    attentive, new = attend(model, X[1000:3000], delta=0.1, random_state=0), X[3000:].reset_index(drop=True)
+    assert np.array_equal(attentive.predict(new.assign(c=new.c.astype(int))), attentive.predict(new))
+    with pytest.raises(ValueError, match="categor"):
+        attentive.predict(new.assign(c=new.c.astype(str)))
+
+
+def test_a_category_that_xgboost_refuses_is_refused():
+    X, y = coded()
+    attentive = attend(BY_CATEGORY["xgboost"]().fit(X[:1000], y[:1000]), X[1000:3000], delta=0.1, random_state=0)
+    more = X[3000:].assign(c=X.c[3000:].cat.add_categories([70]))
+    assert np.array_equal(attentive.predict(more), attentive.predict(X[3000:]))  # that no row has
+    more.iloc[3, 0] = 70
+    with pytest.raises(ValueError, match="70 is none of the categories that the model was fitted on"):
+        attentive.predict(more)
+    with pytest.raises(ValueError, match="70.0 is none"):
+        attentive.inquire(known={"c": 70})
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier, HistGradientBoostingClassifier])
+def test_names_that_only_the_model_knows_are_gone_by(kind):
+    X, y = table(**PLAIN)
+    attentive = attend(kind(random_state=0).fit(X[:800], y[:800]), X.to_numpy()[800:3200], delta=0.1, random_state=0)
+    expected = attentive.predict(X.to_numpy()[3200:])
+    assert np.array_equal(attentive.predict(X[3200:][X.columns[::-1]]), expected)
+    with pytest.raises(ValueError, match="X has no column 'age'"):
+        attentive.predict(X[3200:].rename(columns={"age": "years"}))
+
+
+def test_integers_are_taken_in_the_precision_that_lightgbm_takes():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2**31, (4000, 3))
+    X[:, 0] = 2**25 + rng.integers(0, 64, 4000)
+    y = (X[:, 0] % 64 > 31).astype(int)
+    model = lgb.LGBMClassifier(**LIGHT).fit(X[:1000].astype(float), y[:1000])
+    attentive = attend(model, X[1000:3000], delta=0.1, random_state=0)
+    assert np.array_equal(attentive.full_margin(X), model.predict(X, raw_score=True))
+    assert not np.array_equal(attentive.full_margin(X.astype(float)), attentive.full_margin(X))
+
+
+def test_a_label_that_changes_elsewhere_is_counted_from_there():
+    X, y = numbers()
+    model = CatBoostClassifier(iterations=20, verbose=False, thread_count=1, allow_writing_files=False)
+    model.fit(X[:800], y[:800]).set_probability_threshold(0.3)
+    attentive = attend(model, X[800:3200], delta=0.1, random_state=0)
+    raw = model.predict(X, prediction_type="RawFormulaVal")
+    np.testing.assert_allclose(attentive.full_margin(X), raw - np.log(0.3 / 0.7), atol=1e-12)
+    assert np.array_equal(attentive.full_margin(X) > 0, model.predict(X) == 1)
+
+
+@pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
+def test_a_native_model_is_copied_and_takes_a_threshold(library):
+    X, y = numbers()
+    if library == "lightgbm":
+        model = lgb.LGBMClassifier(**LIGHT).fit(X[:800], y[:800])
+        native, second = model.booster_, model.predict_proba(X)[:, 1]
+    else:
+        model = xgb.XGBClassifier(n_estimators=20, n_jobs=1).fit(X[:800], y[:800])
+        native, second = model.get_booster(), model.predict_proba(X)[:, 1]
+    attentive = attend(native, X[800:3200], delta=0.1, threshold=0.3, random_state=0)
+    assert np.array_equal(attentive.full_margin(X) > 0, second >= np.float32(0.3))
+    copied = pickle.loads(pickle.dumps(attentive))
+    assert np.array_equal(copied.predict(X), attentive.predict(X))
+    assert np.array_equal(copied.estimator_.predict(X[:9]), attentive.estimator_.predict(X[:9]))
+
+
+def test_classes_that_are_not_sorted_can_be_promised_their_accuracy():
+    X, y = numbers()
+    names = np.array(["zz", "aa"])
+    model = CatBoostClassifier(iterations=20, verbose=False, class_names=["zz", "aa"], allow_writing_files=False)
+    model.fit(X[:800], names[y[:800]])
+    attentive = attend(model, X[800:3200], names[y[800:3200]], delta=0.1, promise="accuracy", random_state=0)
+    assert np.mean(attentive.predict(X[3200:]) == names[y[3200:]]) > 0.8
+
+
+@pytest.mark.parametrize("base_score", [0.480388, 0.491, 0.5, 0.03])
+def test_xgboosts_sums_start_where_its_own_do(base_score):
+    X, y = numbers()
+    model = xgb.XGBClassifier(n_estimators=10, base_score=base_score, n_jobs=1).fit(X[:800], y[:800])
+    assert np.array_equal(
+        attend(model, X[800:3200], delta=0.1, random_state=0).full_margin(X), model.predict(X, output_margin=True)
+    )

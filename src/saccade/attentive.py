@@ -256,6 +256,7 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
     def fit(self, X: Any, y: Any = None, **fit_params: Any) -> Self:
         """Fit the estimator, plan and calibrate; or plan and calibrate only, where the estimator is frozen."""
         self._check_parameters()
+        given = X
         X, y = self._check_given(X, y)
         random = check_random_state(self.random_state)
         mixed = random.permutation(X.shape[0])
@@ -269,6 +270,8 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
             estimator = self._fitted(X, y, np.sort(fitting), fit_params)
         model = at_threshold(estimator, self.threshold)
         additive = named_by(take_apart(model), X)
+        taken = additive.as_taken(given)
+        X = X if taken is given else taken
         prices = price_list(self.costs, self.groups, additive.n_columns, additive.columns)
         planning, calibration = split_rows(planning, calibration, additive.coef.shape[1])
         stated = self.costs is not None or self.groups is not None
@@ -304,11 +307,11 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
 
     def full_margin(self, X: Any) -> NDArray[np.float64]:
         """Return the margins from all features, measured from the threshold."""
-        return read_checked(self, X, self._source, self._run_in_full).margin
+        return read_checked(self, self._as_taken(X), self._source, self._run_in_full).margin
 
     def read(self, X: Any) -> Reading:
         """Return label, margin, number of features read and whether the reading stopped early, for each row."""
-        return read_checked(self, X, self._source, self._run_plan, self._demanded)
+        return read_checked(self, self._as_taken(X), self._source, self._run_plan, self._demanded)
 
     def read_source(self, source: Source, *, full: bool = False) -> Reading:
         """Read the rows of any storage of columns, in full or not.
@@ -336,6 +339,10 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
 
     def _demanded(self) -> NDArray[np.intp]:
         return self.additive_.columns_of(self.plan_.demanded)
+
+    def _as_taken(self, X: Any) -> Any:
+        additive: Additive | None = self.__dict__.get("additive_")  # reading says so where there is none
+        return X if additive is None else additive.as_taken(X)
 
     def _source(self, X: Any) -> Source:
         return self.additive_.source(X)

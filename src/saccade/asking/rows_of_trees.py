@@ -8,7 +8,6 @@ library sends missing values.
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from saccade.asking.one_row import Decision, Row, Value, finite_number
 from saccade.kernels.tree_columns import NEARLY_ZERO
 from saccade.kernels.tree_rows import sum_leaves, walk_known
+from saccade.models.trees.imported import is_missing
 from saccade.models.trees.model import TreeModel
 from saccade.planning.absence import Population
 from saccade.planning.prices import Feature, Prices
@@ -46,7 +46,7 @@ class TreeReader:
         return list(self.model.ensemble.nodes)
 
     def taken(self, column: int, feature: Feature, value: Any) -> tuple[Value, float]:
-        if _is_missing(value):
+        if is_missing(value):
             if not self.model.ensemble.takes_missing:
                 raise ValueError(f"{feature!r}: the model takes no missing values, so that it needs a number here.")
             return None, np.nan
@@ -160,7 +160,3 @@ class TreeReader:
     def _ends(self) -> NDArray[np.int64]:
         """After how many trees the row is looked at, the last time after all of them."""
         return np.append(self.plan.units_among(self.plan.checkpoints), self._order.size)
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or type(value).__name__ == "NAType" or (isinstance(value, Real) and value != value)

@@ -15,9 +15,9 @@ TEXTS, ANY = "texts", "any"
 
 
 def categories_parts(categories: Mapping[int, Categories]) -> list[Any]:
-    """Return what JSON can hold: of each column its number, whether numbers are values, the type and the values."""
+    """Return what JSON can hold: of each column its number, two facts, the type and the values."""
     return [
-        [column, own.numbers_too, _kind(column, own.values), own.values.tolist()]
+        [column, own.numbers_too, own.refuses_others, _kind(column, own.values), own.values.tolist()]
         for column, own in sorted(categories.items())
     ]
 
@@ -36,8 +36,8 @@ def categories_from(stored: list[Any], n_columns: int) -> dict[int, Categories]:
     made: dict[int, Categories] = {}
     for entry in stored:
         match entry:
-            case [int(column), bool(numbers_too), str(kind), list(values)] if 0 <= column < n_columns:
-                made[column] = Categories(_values(kind, values), numbers_too)
+            case [int(column), bool(numbers_too), bool(refuses), str(kind), list(values)] if 0 <= column < n_columns:
+                made[column] = Categories(_values(kind, values), numbers_too, refuses)
             case _:
                 raise ModelFileError(f"its categories are {str(entry)[:80]}")
     return made

@@ -36,6 +36,7 @@ def trees_parts(model: TreeModel) -> tuple[dict[str, Any], Arrays]:
         "n_columns": ensemble.n_columns,
         "sum_dtype": np.dtype(rule.dtype).name,
         "single": ensemble.single,
+        "integers_single": ensemble.integers_single,
         "takes_missing": ensemble.takes_missing,
         "categories": categories_parts(model.categories),
     }
@@ -95,6 +96,7 @@ def _ensemble(about: Archive, n_columns: int, n_scores: int) -> Ensemble:
         # A category is a number that a kernel can make an integer.
         least_category=_number(about, "least_category", lambda value: -1 <= value <= 0),
         zero_is_missing=about.array("zero_is_missing", np.bool_, (n_columns,)) if zeros else None,
+        integers_single=about.field("integers_single", bool),
         takes_missing=about.field("takes_missing", bool),
         slope=_number(about, "slope", lambda value: 0 < value < np.inf) if "slope" in about.arrays else None,
     )

@@ -109,6 +109,9 @@ class Additive(Protocol):
         ``rows`` are the numbers of these rows among those that a user passed.
         """
 
+    def as_taken(self, X: Any) -> Any:
+        """Return rows as the model's own library takes them, where that is not as they are."""
+
     def source(self, X: Any) -> Source:
         """Return the parts of X, which was checked, as a source: to read."""
 

@@ -83,6 +83,9 @@ class LinearModel:
     def check_own(self, X: Any, rows: NDArray[np.intp]) -> None:
         """Do nothing: models sum in an order of their own, and their labels are compared."""
 
+    def as_taken(self, X: Any) -> Any:
+        return X
+
     def source(self, X: Any) -> Source:
         return column_source(X)
 

@@ -87,6 +87,17 @@ def _check_columns(estimator: BaseEstimator, X: Any, demanded: Demanded | None) 
     if table is None:
         return check_rows(estimator, X, reset=False)
     names = getattr(estimator, "feature_names_in_", None)
+    taught = getattr(getattr(estimator, "additive_", None), "columns", None)
+    if (
+        names is None and taught is not None and table.names != list(taught)
+    ):  # the model has names, what planned had none
+        needed = taught if demanded is None else [taught[column] for column in demanded().tolist()]
+        lacking = [name for name in needed if name not in table.names]
+        if lacking:
+            raise ValueError(
+                f"X has no column {lacking[0]!r}, by which the model knows it. Name its columns as for fit."
+            )
+        return table.columns_named(taught)
     if demanded is not None and names is not None:
         given = set(table.names)
         # A table with all columns and no others has them in the order of fit, as scikit-learn has it.
@@ -177,10 +188,10 @@ def encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.integer]]:
 
 
 def codes_among(y: Any, classes: NDArray[Any]) -> NDArray[np.intp]:
-    """Return the index of each label among the sorted classes, or raise with those that are not among them."""
-    labels = np.asarray(y)
+    """Return the index of each label among the classes, or raise with those that are not among them."""
+    labels, order = np.asarray(y), np.argsort(classes)  # CatBoost's need not be sorted
     try:
-        codes = np.minimum(np.searchsorted(classes, labels), classes.size - 1)
+        codes = order[np.minimum(np.searchsorted(classes, labels, sorter=order), classes.size - 1)]
         unknown = classes[codes] != labels
     except TypeError:  # texts and numbers cannot be compared
         codes, unknown = np.zeros(labels.shape, dtype=np.intp), np.ones(labels.shape, dtype=bool)

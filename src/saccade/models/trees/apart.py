@@ -1,32 +1,24 @@
-"""Which library's trees are these?"""
+"""Trees of any library, or of a file, as an additive model."""
 
+import math
 from dataclasses import replace
 from typing import Any
 
 from sklearn.pipeline import Pipeline
 
 from saccade.models.thresholds import step_inside, threshold_of
-from saccade.models.trees import (
-    adaboost,
-    catboost,
-    forests,
-    gradient_boosting,
-    hist_gradient_boosting,
-    lightgbm,
-    xgboost,
-)
 from saccade.models.trees.imported import Imported
+from saccade.models.trees.importing import ACCEPTED, imported_from, imported_from_file
 from saccade.models.trees.loaded import LoadedTrees
 from saccade.models.trees.model import TreeModel
 from saccade.models.trees.native import NativeClassifier
 
 __all__ = ["ACCEPTED", "as_classifier", "from_file", "take_apart"]
 
-# Each has take_apart(model), which returns None for a model of another kind, and ACCEPTED, in words.
-LIBRARIES = (lightgbm, xgboost, catboost, hist_gradient_boosting, gradient_boosting, forests, adaboost)
-ACCEPTED = ", ".join(library.ACCEPTED for library in LIBRARIES)
 # Models that libraries keep beside their classifiers, without labels: LightGBM's and XGBoost's, and CatBoost's.
 NATIVE = ("Booster", "CatBoost")
+# Up to here the margin from which on a library gives the second label is zero but for rounding.
+NEXT_TO_ZERO = 1e-6
 
 
 def take_apart(model: Any) -> TreeModel | None:
@@ -53,15 +45,12 @@ def take_apart(model: Any) -> TreeModel | None:
 
 def from_file(content: bytes, name: str) -> tuple[LoadedTrees, str] | None:
     """Return the trees of a library's model file, and which format it has; None for a file of another kind."""
-    for library in (lightgbm, xgboost):
-        imported = library.from_file(content, name)
-        if imported is not None:
-            return LoadedTrees(_model_of(imported, imported.columns)), imported.library
-    return None
+    imported = imported_from_file(content, name)
+    return None if imported is None else (LoadedTrees(_model_of(imported, imported.columns)), imported.library)
 
 
 def _trees(model: Any, names: Any) -> TreeModel | None:
-    imported = model.imported if isinstance(model, NativeClassifier) else _imported(model)
+    imported = model.imported if isinstance(model, NativeClassifier) else imported_from(model)
     if imported is None:
         return None
     given = None if names is None else tuple(map(str, names))
@@ -69,17 +58,16 @@ def _trees(model: Any, names: Any) -> TreeModel | None:
 
 
 def _model_of(imported: Imported, columns: tuple[str, ...] | None) -> TreeModel:
-    return TreeModel(imported.ensemble, imported.classes, columns, imported.categories, imported.absent)
+    trees = TreeModel(imported.ensemble, imported.classes, columns, imported.categories, imported.absent)
+    second_from = imported.ensemble.sum.positive_from
+    if imported.ensemble.n_scores > 1 or abs(second_from) <= NEXT_TO_ZERO:
+        return trees
+    # CatBoost's probability threshold, or XGBClassifier with binary:logitraw: the label changes elsewhere.
+    return trees.counted_from(math.nextafter(second_from, -math.inf))
 
 
 def as_classifier(model: Any) -> Any:
     """Return a model that gives labels: itself, unless it is a library's native one, which gives probabilities."""
     if type(model).__name__ not in NATIVE:
         return model
-    imported = _imported(model)
-    return model if imported is None else NativeClassifier(model, imported)
-
-
-def _imported(model: Any) -> Imported | None:
-    taken = (library.take_apart(model) for library in LIBRARIES)
-    return next((imported for imported in taken if imported is not None), None)
+    return NativeClassifier(model) if imported_from(model) is not None else model

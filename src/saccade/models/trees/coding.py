@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.models.trees.imported import Categories
+from saccade.models.trees.imported import Categories, is_missing
 
 __all__ = ["coder_of", "holds_texts"]
 
@@ -18,13 +18,27 @@ def coder_of(categories: Categories) -> Callable[[NDArray[Any]], Reals]:
     """Return what makes numbers of the values of a column, which a file has as texts or as numbers.
 
     A text is looked up; so is a number where the categories are numbers, because files keep them so, and else it is a
-    code already. What is no category is missing. Where trees look numbers up themselves, they get them as they are.
+    code already. What is no category is missing, or an error where the library refuses it. Where trees look numbers up
+    themselves, they get them as they are.
     """
+    coder = _coder(categories)
+    return partial(_refusing, categories, coder) if categories.refuses_others else coder
+
+
+def _coder(categories: Categories) -> Callable[[NDArray[Any]], Reals]:
     if holds_texts(categories):
         codes = {value: float(code) for code, value in enumerate(categories.values.tolist())}
         return partial(_codes, codes, numbers=None)
     numbers = {float(value): float(code) for code, value in enumerate(categories.values.tolist())}
     return _parsed if categories.numbers_too else partial(_codes, _written(categories), numbers=numbers)
+
+
+def _refusing(categories: Categories, coder: Callable[[NDArray[Any]], Reals], values: NDArray[Any]) -> Reals:
+    codes = coder(values)
+    for value in values[np.isnan(codes)].tolist():
+        if not is_missing(value):
+            raise ValueError(f"{value!r} is none of the categories that the model was fitted on, {categories.some}.")
+    return codes
 
 
 def holds_texts(categories: Categories) -> bool:

@@ -71,6 +71,7 @@ class Ensemble:
     single: bool = False  # the library takes categories in single precision
     least_category: float = -1.0  # a value above this, truncated, is a category; others are in no set
     zero_is_missing: NDArray[np.bool_] | None = None  # (columns,) |x| <= 1e-35 counts as NaN, as in LightGBM
+    integers_single: bool = False  # arrays of integers are taken in single precision, as by LightGBM
     takes_missing: bool = True  # else NaN is an error, as it is for the library
     # Probability of the second class, by the margin: 1 / (1 + exp(-slope * margin)); None: (1 + margin) / 2.
     slope: float | None = 1.0

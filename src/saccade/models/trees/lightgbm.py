@@ -358,5 +358,6 @@ def _ensemble(header: Header, trees: list[Tree], zero_is_missing: NDArray[np.boo
         # Random forests have the sum as raw score, and divide it for the probability.
         sum=Sum(start=np.zeros(n_scores), positive_from=smallest(is_second, np.float64)),
         zero_is_missing=zero_is_missing,
+        integers_single=True,
         slope=header.sigmoid / divisor if n_scores == 1 else 1.0 / divisor,
     )

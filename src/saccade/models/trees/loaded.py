@@ -4,11 +4,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from saccade.models.trees.model import TreeModel
+from saccade.models.trees.probabilities import probabilities_at
 from saccade.reading.plan import decided
 
 __all__ = ["LoadedTrees"]
@@ -42,9 +42,7 @@ class LoadedTrees(ClassifierMixin, BaseEstimator):
     @available_if(lambda self: self.classes_.size == 2)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Reals:
         """Return the probabilities of two classes, whatever the threshold."""
-        margin, slope = self.model.raw(self.model.sums(X))[:, 0], self.model.ensemble.slope
-        second = (1 + margin) / 2 if slope is None else expit(slope * margin)
-        return np.stack([1 - second, second], axis=1)
+        return probabilities_at(self.model.raw(self.model.sums(X))[:, 0], self.model.ensemble.slope)
 
     def _margins(self, X: Any) -> Reals:
         return self.model.margins(self.model.sums(X))

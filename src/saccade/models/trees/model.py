@@ -1,6 +1,7 @@
 """A tree ensemble as an additive model: a part is a tree, or one output of it where it has one for each class."""
 
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -112,6 +113,10 @@ class TreeModel:
     def columns_in(self, X: Any, rows: NDArray[np.intp]) -> TreeColumns:
         return TreeColumns(self, storage_of(take_rows(X, rows), self._layout))
 
+    def as_taken(self, X: Any) -> Any:
+        integers = self.ensemble.integers_single and type(X) is np.ndarray and X.dtype.kind in "iu"
+        return X.astype(np.float32) if integers and X.dtype != np.uint8 else X
+
     def source(self, X: Any) -> TreeSource:
         return TreeSource(self, storage_of(X, self._layout))
 
@@ -155,8 +160,10 @@ class TreeModel:
         if witness is None or witness.margins is None:
             return
         some = take_rows(X, np.arange(min(rows.size, MOST_COMPARED)))
-        ours, own = self.raw(self.sums(some)), np.asarray(witness.margins(some), np.float64)
-        own = own.reshape(ours.shape)
+        ours = self.raw(self.sums(some))
+        with warnings.catch_warnings():  # whether rows and model know their columns by name has been seen to
+            warnings.filterwarnings("ignore", "X (has|does not have valid) feature names", UserWarning)
+            own = np.asarray(witness.margins(some), np.float64).reshape(ours.shape)
         same = ours == own if witness.same_bits else np.isclose(ours, own, rtol=ROUNDING, atol=ROUNDING)
         if not same.all():
             k = int(np.argmin(same.all(axis=1)))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from saccade.kernels.blocks import gather
 from saccade.kernels.tree_columns import gather_columns, mark_zeros, scatter_rows
 from saccade.models.trees.coding import holds_texts
-from saccade.models.trees.imported import Categories
+from saccade.models.trees.imported import Categories, is_missing
 from saccade.reading.arrays import FLOATS_AND_BYTES, ArraySource, CsrSource, Selection, as_read_only
 from saccade.reading.tables import ColumnSource, Table, as_table
 
@@ -221,27 +221,43 @@ def _coded(columns: ColumnSource, table: Table | None, layout: Layout) -> Column
         categories = layout.categories.get(part)
         if categories is None:
             return columns.column(part)
-        held = None if table is None else table.categorical(part)
+        if table is None:  # an array, or a file: numbers are codes where categories are texts
+            values = columns.column(part)
+            are_values = categories.numbers_too and not holds_texts(categories)
+            return _looked_up(values, categories) if are_values or values.dtype.kind not in "fiub" else values
+        held = table.categorical(part)
         if held is not None:
-            codes, names = held
-            return _translated(codes, names, categories)
-        values = columns.column(part) if table is None else table.values(part)
-        # Rows that are numbers throughout have codes where categories are texts.
-        if values.dtype.kind in "fiub" and (not categories.numbers_too or (table is None and holds_texts(categories))):
-            return values
-        return _looked_up(values, categories)
+            return _translated(*held, categories)
+        values = table.values(part)
+        codes = _looked_up(values, categories)
+        _check_known(part, values, codes, categories)
+        return codes
 
     return ColumnSource(columns.shape, fetch)
 
 
+def _check_known(part: int, values: NDArray[Any], codes: NDArray[np.float64], categories: Categories) -> None:
+    """Raise where a column holds no category of a library that takes categories from columns of categories alone."""
+    if categories.numbers_too or not codes.size or not np.isnan(codes).all():
+        return
+    others = [value for value in values.tolist() if not is_missing(value)]
+    if others:
+        raise ValueError(
+            f"Column {part} of X holds {others[0]!r}, which is no category that the model was fitted on, nor are the "
+            f"others: {categories.some}. Make it a column of categories, as it was for fit."
+        )
+
+
 def _translated(codes: NDArray[np.integer], names: NDArray[Any], categories: Categories) -> NDArray[np.float64]:
-    """Return the model's codes for a table's own; -1 is missing."""
-    coded: NDArray[np.float64] = np.append(_looked_up(names, categories), np.nan)[codes]
+    """Return the model's codes for a table's own; -1 is missing. Categories that no row has do not matter."""
+    present, made = np.unique(codes[codes >= 0]), np.full(names.size + 1, np.nan)
+    made[present] = _looked_up(names[present], categories)
+    coded: NDArray[np.float64] = made[codes]
     return coded
 
 
 def _looked_up(values: NDArray[Any], categories: Categories) -> NDArray[np.float64]:
-    if values.dtype.kind in "fiub" and categories.values.dtype.kind in "fiub":
+    if values.dtype.kind in "fiub" and categories.values.dtype.kind in "fiub" and not categories.refuses_others:
         order = np.argsort(categories.values)
         known = categories.values[order]
         place = np.minimum(np.searchsorted(known, values), known.size - 1)

@@ -113,11 +113,14 @@ class Walks:
         if self._scan is None:
             raise ValueError("Trees of so many leaves are not scanned.")
         if id(table) not in self._tables:
-            self._tables[id(table)] = np.ascontiguousarray(table[self._scan[1]])
-        return self._tables[id(table)]
+            self._tables[id(table)] = (
+                table,
+                np.ascontiguousarray(table[self._scan[1]]),
+            )  # held, so that its id stays its own
+        return self._tables[id(table)][1]
 
     @cached_property
-    def _tables(self) -> dict[int, NDArray[Any]]:
+    def _tables(self) -> dict[int, tuple[NDArray[Any], NDArray[Any]]]:
         return {}
 
     @cached_property

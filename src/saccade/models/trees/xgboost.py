@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from saccade.models.trees import ubjson
 from saccade.models.trees.assembling import Tree, assemble
 from saccade.models.trees.boosting import Rounds, class_names, classes_of, library_name, margins_from, smallest
+from saccade.models.trees.c_library import logf
 from saccade.models.trees.ensemble import ABOVE_ZERO, Ensemble, Sum
 from saccade.models.trees.imported import Categories, Imported
 from saccade.models.trees.records import Record
@@ -207,14 +208,16 @@ def _start(parameters: Record, n_scores: int, objective: str, version: tuple[int
 
 
 def _margin(probability: NDArray[np.float32], version: tuple[int, ...]) -> NDArray[np.float32]:
-    """Return a probability's log-odds, NaN where it is none; the quotient and the logarithm are rounded to singles."""
+    """Return a probability's log-odds, NaN where it is none, in single precision throughout."""
     if not 0 <= probability[0] <= 1:
         return np.full(1, np.nan, np.float32)
     one, least = np.float32(1), np.float32(1e-6)
     if version >= FIRST_CLIPPED:
         probability = np.clip(probability, least, one - least)
     with np.errstate(divide="ignore"):
-        return (-np.log((one / probability - one).astype(np.float64))).astype(np.float32)
+        odds = one / probability - one
+    finite = 0 < odds[0] < np.inf
+    return np.array([-logf(odds[0])]) if finite else np.where(odds > 0, -odds, np.float32(np.inf))
 
 
 # Trees
@@ -377,7 +380,11 @@ def _categories(model: Record, header: Header) -> dict[int, Categories]:
         number: _texts(column) if "offsets" in column else column.integers("values")
         for number, column in enumerate(columns)
     }
-    return {number: Categories(values, numbers_too=False) for number, values in read.items() if values.size}
+    return {
+        number: Categories(values, numbers_too=False, refuses_others=True)
+        for number, values in read.items()
+        if values.size
+    }
 
 
 def _texts(record: Record) -> NDArray[Any]:
