@@ -103,3 +103,13 @@ def attended(name, delta=DELTA):
     X, y = table(**how)
     model = make().fit(X[:800], y[:800])
     return attend(model, X[800:3200], delta=delta, random_state=0, **options), X[3200:].reset_index(drop=True)
+
+
+@cache
+def attended_without(name, state, categorical=None):
+    """Return a model that was fitted on rows of every state, and certified on rows of all states but one."""
+    how, make, options = MODELS[name]
+    X, y = table(**how)
+    rest, fitting = X[800:3200], {} if categorical is None else {"categorical_feature": [categorical]}
+    model = make().fit(X[:800], y[:800], **fitting)
+    return attend(model, rest[rest["state"] != state], delta=DELTA, random_state=0, **options)

@@ -4,7 +4,7 @@ import io
 import json
 
 import pytest
-from attended_trees import STATES, attended
+from attended_trees import STATES, attended, attended_without
 
 import saccade
 from saccade.cli.main import run
@@ -15,7 +15,8 @@ def ask(monkeypatch, capsys, tmp_path):
     """Run ``saccade ask`` here, about one of the models, with the answers as its standard input."""
 
     def call(name, *arguments, answers=()):
-        monkeypatch.setattr(saccade, "load", lambda path: attended(name)[0])
+        model = attended(name)[0] if isinstance(name, str) else name
+        monkeypatch.setattr(saccade, "load", lambda path: model)
         monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{answer}\n" for answer in answers)))
         status = run(["ask", str(tmp_path / "model"), *arguments])
         return status, *capsys.readouterr()
@@ -62,6 +63,26 @@ def test_a_category_that_nobody_knows_is_named_and_may_be_taken_back(ask):
     assert f"not certified: state = Utah, where {', '.join(STATES)} was seen" in out
     _, out, _ = ask("lightgbm", *known, "--known=state=?", "--json")
     assert json.loads(out)["outside"] == {}
+
+
+def test_a_category_that_was_not_seen_is_listed_and_is_not_certified(ask):
+    attentive, (_, frame) = attended_without("lightgbm", "CA"), attended("lightgbm")
+    row = next(i for i in range(100) if "state" in answers_to(attentive, frame.iloc[i])[0].asked)
+    known = [f"--known={column}={frame.loc[row, column]}" for column in frame if column != "state"]
+    _, out, err = ask(attentive, *known, answers=["CA", ""])
+    assert f"state [{', '.join(STATES)}]: " in err
+    assert "outside of what was seen" in err
+    assert "not certified: state = CA, where AK, NY, TX was seen" in out
+    _, out, _ = ask(attentive, *known, answers=["NY"])
+    assert "as certified" in out
+
+
+def test_codes_without_names_that_were_seen_are_named(ask):
+    attentive = attended_without("lightgbm, groups", 1.0, categorical="state")
+    _, frame = attended("lightgbm, groups")
+    known = [f"--known={column}={frame.loc[0, column]}" for column in frame if column != "state"]
+    _, out, _ = ask(attentive, *known, "--known=state=1")
+    assert "not certified: state = 1, where 0, 2, 3 was seen" in out
 
 
 def test_a_column_that_no_tree_asks_for_may_be_known(ask):

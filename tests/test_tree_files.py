@@ -127,6 +127,66 @@ def test_what_was_seen_of_each_column_is_kept(tmp_path):
     np.testing.assert_array_equal(population.high, attentive.population_.high)
 
 
+@cache
+def attended_without_green():
+    """Return a model that knows a colour which no row had that certified it."""
+    rows = FRAME[2000:]
+    return saccade.attend(attended("lightgbm")[0], rows[rows["colour"] != "green"], delta=0.1, random_state=0)
+
+
+def test_the_categories_that_were_seen_are_kept(tmp_path):
+    attentive = attended_without_green()
+    saccade.save(attentive, tmp_path / "model")
+    loaded = saccade.load(tmp_path / "model")
+    for model in (attentive, loaded):
+        assert {column: seen.tolist() for column, seen in model.population_.codes.items()} == {5: [0, 2, 3]}
+    whole = FRAME.iloc[0].fillna({"a": 0.0})
+    for colour in COLOURS:
+        inquiry = loaded.inquire(known={**whole, "colour": colour})
+        assert inquiry.outside == ({"colour": "green"} if colour == "green" else {})
+        assert inquiry.certified == (colour != "green")
+
+
+def test_a_file_without_the_categories_that_were_seen_goes_by_their_range(tmp_path):
+    saccade.save(attended_without_green(), tmp_path / "model")
+    archive = read_archive(tmp_path / "model")
+    kept = {
+        name: array for name, array in archive.arrays.items() if name not in ("population.codes", "population.coded")
+    }
+    write_archive(tmp_path / "older", archive.header, kept)
+    loaded = saccade.load(tmp_path / "older")
+    assert loaded.population_.codes == {}
+    assert loaded.inquire(known={"colour": "green"}).outside == {}
+
+
+@pytest.mark.parametrize(
+    ("codes", "coded"),
+    [
+        ([0.0, 2.0, 3.0], [5, 5, 6]),
+        ([0.0, 2.0, 3.0], [-1, 5, 5]),
+        ([0.0, 2.0, 3.0], [5, 4, 4]),
+        ([0.0, 3.0, 2.0], [5, 5, 5]),
+        ([0.0, 2.0, 2.0], [5, 5, 5]),
+        ([0.0, 2.0, np.nan], [5, 5, 5]),
+        ([0.0, 2.0, np.inf], [5, 5, 5]),
+        ([0.0, 2.0, 3.0], [5, 5]),
+        ([0.0, 2.0, 3.0], [5.0, 5.0, 5.0]),
+        ([0.0, 2.0, 3.0], None),
+        (np.zeros(0), np.zeros(0, np.int64)),
+    ],
+)
+def test_impossible_codes_of_categories_are_refused(codes, coded, tmp_path):
+    saccade.save(attended_without_green(), tmp_path / "model")
+    archive = read_archive(tmp_path / "model")
+    arrays = {**archive.arrays, "population.codes": np.array(codes)}
+    del arrays["population.coded"]
+    if coded is not None:
+        arrays["population.coded"] = np.array(coded)
+    write_archive(tmp_path / "bad", archive.header, arrays)
+    with pytest.raises(ModelFileError, match="code"):
+        saccade.load(tmp_path / "bad")
+
+
 kinds = st.fixed_dictionaries(
     {
         "n_scores": st.sampled_from([1, 3]),

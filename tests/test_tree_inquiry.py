@@ -7,11 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import reference_trees
-from attended_trees import DELTA, GROUPS, MODELS, NAMES, STATES, N, attended, table
+from attended_trees import DELTA, GROUPS, MODELS, NAMES, STATES, N, attended, attended_without, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from saccade import attend
+from saccade.kernels.trees import is_member
 from saccade.models.trees.storage import storage_of
 
 TAKE_MISSING = [name for name in MODELS if name not in ("gradient", "adaboost")]
@@ -280,6 +281,75 @@ def test_categories_are_told_as_they_are_and_unknown_ones_lie_outside(name):
     assert gone.outside == {}
     again = attentive.resume(json.dumps(json.loads(unknown.to_json())))
     assert (again.label, again.outside, again.asked) == (unknown.label, unknown.outside, unknown.asked)
+
+
+@pytest.mark.parametrize("unseen", ["AK", "NY", "TX"])
+@pytest.mark.parametrize("name", ["lightgbm", "lightgbm, three", "hist", "xgboost, categories"])
+def test_a_category_that_no_row_had_is_not_certified_though_its_code_lies_between_others(name, unseen):
+    attentive, row = attended_without(name, unseen), table()[0].iloc[3]
+    codes = [float(code) for code, state in enumerate(STATES) if state != unseen]
+    assert {column: seen.tolist() for column, seen in attentive.population_.codes.items()} == {2: codes}
+    for state in STATES:
+        inquiry = answer_all(attentive.inquire(known={"state": state}), row)
+        assert inquiry.outside == ({"state": state} if state == unseen else {})
+        assert inquiry.certified == (state != unseen)
+    assert answer_all(attentive.inquire(known={"state": None}), row).outside == {}
+    told = attentive.inquire(known={"state": unseen})
+    assert attentive.resume(told.to_json()).outside == told.outside
+
+
+def coded_array(dtype=np.float64):
+    """Return rows whose last column holds codes, among them -1 and 1.5, and labels that need it."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(6000, 2)), rng.choice([-1, 0, 1.5, 2, 3, 4], 6000)]).astype(dtype)
+    score = X[:, 0] + np.where(np.isin(X[:, 2], [0, 2, 4]), 2, -2) + 0.3 * rng.normal(size=6000)
+    return X, (score > 0).astype(int)
+
+
+@pytest.mark.filterwarnings("ignore:.*negative value in categorical")
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_codes_in_arrays_go_by_which_were_seen_as_the_library_truncates_them(dtype):
+    X, y = coded_array(dtype)
+    model = MODELS["lightgbm"][1]().fit(X[:2000], y[:2000], categorical_feature=[2])
+    rest = X[2000:].copy()
+    rest[rest[:, 2] == 2, 2] = 3
+    rest[:100, 2] = np.nan
+    attentive = attend(model, rest, delta=0.1, random_state=0)
+    assert attentive.additive_.categories == {}
+    assert {column: seen.tolist() for column, seen in attentive.population_.codes.items()} == {2: [-1, 0, 1, 3, 4]}
+    outside = {
+        -7.0: False,
+        -0.5: False,
+        0.0: False,
+        1.0: False,
+        1.9: False,
+        2.0: True,
+        2.5: True,
+        4.9: False,
+        5.0: True,
+    }
+    for code, is_outside in outside.items():
+        inquiry = attentive.inquire(known={0: 0.1, 1: 0.1, 2: code})
+        assert inquiry.outside == ({2: code} if is_outside else {})
+        assert inquiry.certified != is_outside
+    assert attentive.inquire(known={0: 0.1, 1: 0.1, 2: None}).certified
+
+
+def test_codes_are_taken_as_walks_take_them():
+    """Two numbers with the same code go the same way at every set."""
+    for name in ("lightgbm", "xgboost, categories"):
+        ensemble = attended(name)[0].additive_.ensemble
+        values = np.array([-np.inf, -1e300, -1.5, -1, -1e-9, -0.0, 0, 0.99999999999, 1, 2.7, 2**31 - 1, 2**31, np.inf])
+        codes = ensemble.codes_of(values)
+        rule = ensemble.single, ensemble.least_category
+        for first, count in zip(ensemble.nodes.first_word, ensemble.nodes.n_words, strict=True):
+            if first >= 0:
+                ways = [
+                    [is_member(of, first, count, ensemble.nodes.words, *rule) for of in told]
+                    for told in (values, codes)
+                ]
+                assert ways[0] == ways[1]
+        assert codes[7] == (1 if ensemble.single else 0)
 
 
 def test_numbers_in_a_column_of_texts_are_codes_where_the_library_takes_codes():

@@ -81,8 +81,8 @@ class Inquiry:
     confidence : the estimated probability that the full model gives the label leaned to
     certified : whether the label is clear and the certificate covers it, with the features that are missing. A feature
         that was missing in rows that planned or calibrated, as trees allow, has a missing value like any other
-    outside : the values that lie outside of what was seen when the model was certified, by feature; with any of these
-        the label is not certified
+    outside : the values that lie outside of what was seen when the model was certified, by feature: beyond the range
+        of numbers, or a category that no row had. With any of these the label is not certified
     asked : the features asked for so far
     spent : what they cost, but for those that could not be had
 

@@ -73,7 +73,10 @@ class RowReader(Protocol):
         """Return mean and covariance of the full scores given what is known; zeros where they are certain."""
 
     def outside(self, row: Row) -> list[int]:
-        """Return the columns whose values lie outside of what was seen when the model was certified."""
+        """Return the columns whose values lie outside of what was seen when the model was certified.
+
+        Numbers go by the range, categories by which were seen; a missing value does not lie outside.
+        """
 
 
 def finite_number(value: Any, feature: Feature) -> float:

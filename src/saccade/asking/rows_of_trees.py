@@ -98,6 +98,9 @@ class TreeReader:
 
     def outside(self, row: Row) -> list[int]:
         beyond = (row.values < self.population.low) | (row.values > self.population.high)
+        for column, seen in self.population.codes.items():  # a category between others may never have been seen
+            value = row.values[[column]]
+            beyond[column] = not math.isnan(value[0]) and self.model.ensemble.codes_of(value)[0] not in seen
         for column in self.model.categories:
             beyond[column] |= row.known[column] and not row.missing[column] and math.isnan(row.values[column])
         return np.flatnonzero(beyond).tolist()

@@ -156,18 +156,27 @@ class _Question(NamedTuple):
 
 
 def _question(attentive: "AttentiveClassifier", feature: "Feature") -> _Question:
-    names, population = attentive.additive_.columns, attentive.population_
-    name = str(feature) if names else f"feature {feature}"
-    position = names.index(name) if names and name in names else feature
-    if not isinstance(position, int) or not 0 <= position < population.low.size:
+    population, position = attentive.population_, _position(attentive, feature)
+    name = str(feature) if attentive.additive_.columns else f"feature {feature}"
+    if position is None:
         return _Question(name, "", "number")  # there is none, which the inquiry says
     categories = attentive.additive_.categories.get(position)
     if categories is None:
         return _Question(name, _range(float(population.low[position]), float(population.high[position])), "number")
-    listed = ", ".join(map(str, categories.values[:MOST_LISTED].tolist()))
-    more = categories.values.size - MOST_LISTED
     kind = "number" if categories.values.dtype.kind in "fiub" else "category"
-    return _Question(name, listed + (f" and {more} more" if more > 0 else ""), kind)
+    return _Question(name, _listed(list(map(str, categories.values.tolist()))), kind)
+
+
+def _position(attentive: "AttentiveClassifier", feature: "Feature") -> int | None:
+    """Return where a column stands; None where there is none."""
+    names = attentive.additive_.columns
+    position = names.index(str(feature)) if names and str(feature) in names else feature
+    return position if isinstance(position, int) and 0 <= position < attentive.additive_.n_columns else None
+
+
+def _listed(values: list[str]) -> str:
+    more = len(values) - MOST_LISTED
+    return ", ".join(values[:MOST_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _range(low: float, high: float) -> str:
@@ -201,8 +210,21 @@ def _reason(inquiry: "Inquiry", attentive: "AttentiveClassifier") -> str:
     reasons = []
     for feature, value in inquiry.outside.items():
         question, shown = _question(attentive, feature), value if isinstance(value, str) else f"{value:g}"
-        reasons.append(f"{question.name} = {shown}, where {question.answers} was seen")
+        seen = _categories_seen(attentive, feature) or question.answers
+        reasons.append(f"{question.name} = {shown}, where {seen} was seen")
     return ", ".join(reasons) or "too much was missing"
+
+
+def _categories_seen(attentive: "AttentiveClassifier", feature: "Feature") -> str:
+    """Return the categories that were seen, by name where they have one; none of a column of numbers."""
+    position = _position(attentive, feature)
+    if position is None or position not in attentive.population_.codes:
+        return ""
+    codes, categories = attentive.population_.codes[position], attentive.additive_.categories.get(position)
+    if categories is None:
+        return _listed([f"{code:.0f}" for code in codes])
+    named = dict(enumerate(map(str, categories.values.tolist())))
+    return _listed([named.get(int(code), f"{code:.0f}") for code in codes])
 
 
 def _outcome(inquiry: "Inquiry") -> dict[str, Any]:

@@ -47,6 +47,10 @@ def attentive_parts(model: AttentiveClassifier) -> tuple[dict[str, Any], dict[st
     arrays |= {f"population.{name}": getattr(population, name) for name in ("mean", "variance", "low", "high")}
     if population.missing.any():
         arrays["population.missing"] = population.missing
+    if population.codes:
+        sizes = [seen.size for seen in population.codes.values()]
+        arrays["population.codes"] = np.concatenate(list(population.codes.values()))
+        arrays["population.coded"] = np.repeat(np.array(list(population.codes), dtype=np.int64), sizes)
     arrays |= {"prices.purchase": model.prices_.purchase, "prices.price": model.prices_.price}
     sketch = sketch_of(model.estimator_)
     about_rows, row_hashes = ({}, {}) if sketch is None else sketch_parts(sketch)
@@ -144,7 +148,33 @@ def _population(archive: Archive, additive: Additive) -> Population:
     missing = np.zeros(n_columns, dtype=np.bool_)
     if "population.missing" in archive.arrays:
         missing = archive.array("population.missing", np.bool_, (n_columns,))
-    return Population(regression, **by_part, **by_column, spare=_spare(archive, n_columns), missing=missing)
+    return Population(
+        regression,
+        **by_part,
+        **by_column,
+        missing=missing,
+        codes=_codes(archive, n_columns),
+        spare=_spare(archive, n_columns),
+    )
+
+
+def _codes(archive: Archive, n_columns: int) -> dict[int, NDArray[np.float64]]:
+    """Return the codes that were seen, by column: in the file one after another, each with its column."""
+    if "population.codes" not in archive.arrays:
+        return {}
+    codes = archive.array("population.codes", np.float64, (None,))
+    coded = archive.array("population.coded", np.int64, codes.shape)
+    same = coded[1:] == coded[:-1]
+    possible = (
+        codes.size > 0
+        and ((coded >= 0) & (coded < n_columns)).all()
+        and (coded[1:] >= coded[:-1]).all()
+        and (codes[1:] > codes[:-1])[same].all()
+    )
+    if not possible:
+        raise ModelFileError("its codes of categories are none, do not ascend, or are of columns that there are not")
+    columns, begins = np.unique(coded, return_index=True)
+    return dict(zip(columns.tolist(), np.split(codes, begins[1:]), strict=True))
 
 
 def _spare(archive: Archive, n_columns: int) -> frozenset[tuple[int, ...]]:

@@ -20,9 +20,18 @@ class Ranges(NamedTuple):
     low: Reals  # (columns,)
     high: Reals
     missing: NDArray[np.bool_]  # whether a value was missing in any row
+    codes: Mapping[int, Reals]  # of a column of categories, which codes: ascending, by column
 
     def joined(self, other: "Ranges") -> "Ranges":
-        return Ranges(np.minimum(self.low, other.low), np.maximum(self.high, other.high), self.missing | other.missing)
+        return Ranges(
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+            self.missing | other.missing,
+            {
+                column: np.union1d(self.codes.get(column, []), other.codes.get(column, []))
+                for column in sorted({*self.codes, *other.codes})
+            },
+        )
 
 
 class Columns(Protocol):

@@ -4,7 +4,7 @@ The weights of a missing feature go to the features that predict it, and every c
 what is uncertain about the missing part. So a row that lacks features is read by a plan like any other.
 """
 
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -26,10 +26,12 @@ class Population:
     regression: Regression  # how parts go together
     mean: Reals  # (parts,)
     variance: Reals  # (parts,)
-    low: Reals  # (columns,) the least and the greatest that was seen; categories count by their codes
+    low: Reals  # (columns,) the least and the greatest that was seen
     high: Reals  # (columns,)
     # (columns,) whether missing values were seen, which are then values like others; never in a linear model.
     missing: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    # Of a column of categories, the codes that were seen, ascending. Columns without an entry go by their range.
+    codes: Mapping[int, Reals] = field(default_factory=dict)
     spare: Set[tuple[int, ...]] = frozenset()  # sets of columns without which the certificate still holds
 
 

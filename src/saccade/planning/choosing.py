@@ -43,7 +43,7 @@ class Sample:
         if self.columns is not None:
             return self.columns.ranges()
         low, high = (reduced.astype(np.float64) for reduced in (self.values.min(axis=0), self.values.max(axis=0)))
-        return Ranges(low, high, np.zeros(low.size, dtype=bool))
+        return Ranges(low, high, np.zeros(low.size, dtype=bool), {})
 
 
 def boldest(family: Family, calibration: Sample, promise: Promise, confidence: float) -> Plan | None:

@@ -42,11 +42,18 @@ class TreeColumns:
         used, n = self._model.walks.used, self._model.n_columns
         low, high, missing = np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n, dtype=bool)
         low[used], high[used] = np.inf, -np.inf
+        codes: dict[int, list[NDArray[np.float64]]] = {column: [] for column in self._model.coded.tolist()}
         for _, columns in self._blocks():
             low[used] = np.fmin(low[used], np.fmin.reduce(columns, axis=1))
             high[used] = np.fmax(high[used], np.fmax.reduce(columns, axis=1))
             missing[used] |= np.isnan(columns).any(axis=1)
-        return Ranges(low, high, missing)
+            for column, seen in codes.items():
+                seen.append(self._codes(columns[self._model.walks.slot[column]]))
+        by_column = {column: np.unique(np.concatenate(seen)) for column, seen in codes.items()}
+        return Ranges(low, high, missing, {column: seen for column, seen in by_column.items() if seen.size})
+
+    def _codes(self, values: NDArray[np.floating]) -> NDArray[np.float64]:
+        return np.unique(self._model.ensemble.codes_of(values[~np.isnan(values)]))
 
     def kept(self) -> "TreeColumns":
         """Return the same in memory of its own, so that the rows themselves are not held."""

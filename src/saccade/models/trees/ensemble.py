@@ -11,6 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from saccade.kernels.trees import MOST_CATEGORIES
+
 __all__ = ["Ensemble", "Nodes", "Sum"]
 
 Reals = NDArray[np.float64]
@@ -75,3 +77,9 @@ class Ensemble:
     takes_missing: bool = True  # else NaN is an error, as it is for the library
     # Probability of the second class, by the margin: 1 / (1 + exp(-slope * margin)); None: (1 + margin) / 2.
     slope: float | None = 1.0
+
+    def codes_of(self, values: NDArray[np.floating]) -> Reals:
+        """Return the categories that numbers are taken for, as walks take them; -1 for what is in no set."""
+        with np.errstate(over="ignore"):
+            seen = values.astype(np.float32 if self.single else np.float64).astype(np.float64)
+        return np.where((seen > self.least_category) & (seen < MOST_CATEGORIES), np.trunc(seen) + 0.0, -1.0)

@@ -80,6 +80,13 @@ class TreeModel:
         outputs = self.walks.parts.shape[1]
         return EACH if outputs == 1 else np.repeat(np.arange(self.ensemble.score.size, dtype=np.uint32), outputs)
 
+    @cached_property
+    def coded(self) -> NDArray[np.int32]:
+        """The columns that trees ask for and that hold codes of categories."""
+        nodes = self.ensemble.nodes
+        codes = np.union1d(nodes.column[nodes.first_word >= 0], list(self.categories))
+        return self.walks.used[np.isin(self.walks.used, codes)]
+
     def columns_of(self, parts: NDArray[np.intp]) -> NDArray[np.intp]:
         trees = parts if self.unit.size == 0 else self.unit[parts]
         asked = dict.fromkeys(
