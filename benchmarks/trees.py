@@ -120,7 +120,7 @@ def trees_per_row():
 def report_trees(table, n_trees, delta, promise):
     rows, model = split(table), boosted(table, n_trees)
     head = f"{table:14}{n_trees:6}{delta:7.3f}  {promise:8}"
-    terms = {"delta": delta, "promise": promise, "calibration_size": 0.3 if delta >= 0.01 else 0.5}
+    terms = {"delta": delta, "promise": promise, "calibration_size": 0.3 if delta >= 0.01 else 0.6}
     attentive, reason = attended(model, rows.given, **terms)
     if attentive is None:
         print(f"{head}  {reason}", flush=True)

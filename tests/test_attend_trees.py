@@ -297,7 +297,7 @@ def test_a_category_that_xgboost_refuses_is_refused():
     more.iloc[3, 0] = 70
     with pytest.raises(ValueError, match="70 is none of the categories that the model was fitted on"):
         attentive.predict(more)
-    with pytest.raises(ValueError, match="70.0 is none"):
+    with pytest.raises(ValueError, match=r"70\.0 is none"):
         attentive.inquire(known={"c": 70})
 
 
