@@ -16,7 +16,7 @@ def ask(monkeypatch, capsys, tmp_path):
 
     def call(name, *arguments, answers=()):
         model = attended(name)[0] if isinstance(name, str) else name
-        monkeypatch.setattr(saccade, "load", lambda path: model)
+        saccade.save(model, tmp_path / "model")
         monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{answer}\n" for answer in answers)))
         status = run(["ask", str(tmp_path / "model"), *arguments])
         return status, *capsys.readouterr()

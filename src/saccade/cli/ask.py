@@ -52,13 +52,11 @@ def ask(model: Path, known: tuple[str, ...], state: Path | None, as_json: bool) 
 
 
 def _loaded(path: Path) -> "AttentiveClassifier":
-    import saccade
+    from saccade.attentive import AttentiveClassifier
+    from saccade.cli.data import loaded
 
-    try:
-        model = saccade.load(path)
-    except ValueError as error:
-        raise click.ClickException(str(error)) from error
-    if not isinstance(model, saccade.AttentiveClassifier):
+    model = loaded(path).model
+    if not isinstance(model, AttentiveClassifier):
         raise click.ClickException(
             f"{path} holds a {type(model).__name__}, which is not certified for questions. Save what "
             "saccade.attend(model, X) returns instead."

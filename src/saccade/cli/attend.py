@@ -112,7 +112,7 @@ def attend(
     from saccade.files.models import save_with
 
     target_file = check_output(out, force, data)
-    saved = loaded_to_certify(model)
+    saved = loaded_to_certify(model, target_file)
     terms: dict[str, Any] = {
         "promise": promise,
         "delta": _levels(delta, saved.model.classes_),

@@ -23,6 +23,7 @@ __all__ = [
     "check_output",
     "data_options",
     "demanded_by",
+    "keep_model",
     "loaded",
     "loaded_to_certify",
     "names_of",
@@ -69,6 +70,12 @@ def check_output(path: Path, force: bool, data: str | None = None) -> Path:
     return target
 
 
+def keep_model(model: Path, out: Path) -> None:
+    """Raise where the output would replace the model."""
+    if out == model.resolve():
+        raise click.UsageError(f"-o {model} would replace the model. Give it another name.")
+
+
 def _files(data: str) -> list[Path]:
     """Return the files that are read; none where the path is wrong, which opening it reports."""
     from saccade.data.opening import data_files
@@ -105,14 +112,18 @@ def loaded(path: Path) -> Loaded:
     return Loaded(model, Origin.of(about))
 
 
-def loaded_to_certify(path: Path) -> Loaded:
-    """Load a model of saccade, of a library that writes its trees to a file, or of scikit-learn from a skops file."""
+def loaded_to_certify(path: Path, out: Path) -> Loaded:
+    """Load a model of saccade, of a library that writes its trees to a file, or of scikit-learn from a skops file.
+
+    One of saccade's own may be certified anew in its place, the file of another library is not replaced.
+    """
     from saccade.data.origin import Origin
 
+    if path.suffix.lower() != ".skops" and not _is_of_a_library(path):
+        return loaded(path)
+    keep_model(path, out)
     if path.suffix.lower() == ".skops":
         return Loaded(_from_skops(path), Origin())
-    if not _is_of_a_library(path):
-        return loaded(path)
     from saccade.models.trees.apart import from_file
 
     with one_line():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from saccade.cli.data import HELD_OUT, check_output, data_options, demanded_by, loaded, opened, print_record
+from saccade.cli.data import HELD_OUT, check_output, data_options, demanded_by, keep_model, loaded, opened, print_record
 
 if TYPE_CHECKING:
     from saccade.reading.plan import Reading
@@ -53,6 +53,8 @@ def predict(
     from saccade.data.reading import read_rows
 
     where = None if out is None or str(out) == "-" else check_output(out, force, data)
+    if where is not None:
+        keep_model(model, where)
     saved, rows, features, read = loaded(model), 0, 0, 0
     wanted = demanded_by(saved, target, header, others=False)
     with opened(data, wanted, kind) as source, _written_to(where) as stream:

@@ -11,25 +11,31 @@ from saccade.data.batches import Coder
 from saccade.data.labels import shown_labels
 from saccade.exceptions import SuspectColumnWarning
 
-__all__ = ["coded"]
+__all__ = ["coded", "warn_if_none_is_known"]
 
 # Fewer rows may have no known category by chance.
 FEWEST = 20
 
 
-def coded(path: str, name: str, texts: Sequence[str | None], places: NDArray[Any], coder: Coder) -> NDArray[np.float64]:
-    """Return the numbers of a column of which each different text is given once, and its place for each row.
+def coded(path: str, name: str, values: Sequence[Any], places: NDArray[Any], coder: Coder) -> NDArray[np.float64]:
+    """Return the numbers of a column of which each different value is given once, and its place for each row.
 
-    A text that is no category is missing; where all are, it is likely the wrong column, or codes were written.
+    A value that is no category is missing; where all are, it is likely the wrong column, or codes were written.
     """
-    codes = coder(np.array([*texts, None], dtype=object))[:-1]
-    written = [text for text in texts if text]
-    if written and places.size >= FEWEST and np.isnan(codes).all():
-        warnings.warn(
-            f"{path}: column {name!r} has none of the model's categories, but {shown_labels(written)}: these are all "
-            "taken for missing values. Write the categories as the model was fitted on them.",
-            SuspectColumnWarning,
-            stacklevel=2,
-        )
+    codes = coder(np.array([*values, None], dtype=object))[:-1]
+    written = [value for value in values if value is not None and str(value).strip()]
+    warn_if_none_is_known(path, name, written, places.size, codes)
     numbers: NDArray[np.float64] = codes[places]
     return numbers
+
+
+def warn_if_none_is_known(path: str, name: str, written: Sequence[Any], rows: int, codes: NDArray[np.float64]) -> None:
+    """Warn of a column that has values, and no category among them."""
+    if written and rows >= FEWEST and np.isnan(codes).all():
+        shown = shown_labels(list(map(str, written)))
+        warnings.warn(
+            f"{path}: column {name!r} has none of the model's categories, but {shown}: these are all "
+            "taken for missing values. Write the categories as the model was fitted on them.",
+            SuspectColumnWarning,
+            stacklevel=3,
+        )

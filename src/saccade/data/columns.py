@@ -22,7 +22,7 @@ from saccade.data.batches import (
     chosen_columns,
     whole_rows,
 )
-from saccade.data.categories import coded
+from saccade.data.categories import coded, warn_if_none_is_known
 from saccade.exceptions import DataFileError
 from saccade.reading.tables import ColumnSource
 
@@ -264,7 +264,7 @@ def _numbers(path: str, name: str, column: Any, coder: Coder | None = None) -> N
     try:
         if isinstance(column, arrow.ChunkedArray):
             column = column.chunk(0) if column.num_chunks == 1 else column.unify_dictionaries().combine_chunks()
-        if coder is not None and _holds_texts(column.type):
+        if coder is not None and _holds_categories(column.type):
             return _coded(path, name, column, coder)
         if not column.null_count and (arrow.types.is_floating(column.type) or arrow.types.is_integer(column.type)):
             values = _without_pandas(column)
@@ -277,17 +277,23 @@ def _numbers(path: str, name: str, column: Any, coder: Coder | None = None) -> N
     if values.dtype.kind not in "fiub":
         raise DataFileError(f"{path}: column {name!r} holds {column.type}, not numbers. Leave it out, or encode it.")
     values = values.astype(np.float32) if values.dtype == np.float16 else values
-    return values if coder is None else coder(values)
+    if coder is None:
+        return values
+    codes = coder(values)
+    warn_if_none_is_known(path, name, values[values == values][:3].tolist(), values.size, codes)
+    return codes
 
 
-def _holds_texts(kind: Any) -> bool:
+def _holds_categories(kind: Any) -> bool:
+    """Whether a column's different values are few, as a rule, and to be told apart exactly: texts and whole numbers."""
     types = pyarrow().types
     inside = kind.value_type if types.is_dictionary(kind) else kind
-    return bool(types.is_string(inside) or types.is_large_string(inside) or types.is_string_view(inside))
+    is_text = types.is_string(inside) or types.is_large_string(inside) or types.is_string_view(inside)
+    return bool(is_text or types.is_integer(inside))
 
 
 def _coded(path: str, name: str, column: Any, coder: Coder) -> NDArray[np.float64]:
-    """Return the numbers of a column of texts; a null is missing."""
+    """Return the numbers of a column of categories; a null is missing."""
     arrow = pyarrow()
     held = column if arrow.types.is_dictionary(column.type) else column.dictionary_encode()
     texts = [*held.dictionary.to_pylist(), None]

@@ -133,7 +133,7 @@ class CsvFile:
         for k, place in enumerate(features):
             if place in self._coders:
                 column, name = record.column(str(self._features[place])), self._columns[self._features[place]]
-                texts = [text.strip(BLANKS) for text in column.dictionary.to_pylist()]
+                texts = column.dictionary.to_pylist()
                 X[:, k] = coded(self.path, name, texts, np.from_dlpack(column.indices), self._coders[place])
         return X
 
@@ -196,7 +196,7 @@ class CsvFile:
     def _value(self, place: int, text: str) -> float:
         """Return a field as a number; raise a ValueError where it is none."""
         if place in self._coders:
-            return float(self._coders[place](np.array([text.strip(BLANKS)], dtype=object))[0])
+            return float(self._coders[place](np.array([text], dtype=object))[0])
         if self._missing_ok and text.strip(BLANKS).lower() in MISSING_WORDS:
             return nan
         return _number(text)

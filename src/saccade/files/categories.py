@@ -46,7 +46,8 @@ def categories_from(stored: list[Any], n_columns: int) -> dict[int, Categories]:
 def _values(kind: str, values: list[Any]) -> NDArray[Any]:
     try:
         dtype = np.dtype(object if kind in (TEXTS, ANY) or not values else kind)
-        if dtype.kind in "biufO" and all(isinstance(value, _types(kind, dtype)) for value in values):
+        right = all(isinstance(value, _types(kind, dtype)) for value in values)
+        if dtype.kind in "biufO" and right and all(isinstance(value, str) or abs(value) < 2**64 for value in values):
             # As objects, because an array of texts would be as wide as the longest.
             return np.array(values, dtype=dtype).reshape(len(values))
     except (TypeError, ValueError, OverflowError) as error:

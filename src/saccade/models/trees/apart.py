@@ -46,7 +46,11 @@ def take_apart(model: Any) -> TreeModel | None:
 def from_file(content: bytes, name: str) -> tuple[LoadedTrees, str] | None:
     """Return the trees of a library's model file, and which format it has; None for a file of another kind."""
     imported = imported_from_file(content, name)
-    return None if imported is None else (LoadedTrees(_model_of(imported, imported.columns)), imported.library)
+    if imported is None:
+        return None
+    if imported.columns is not None and len(set(imported.columns)) < len(imported.columns):
+        raise ValueError(f"{name} has several columns of one name. Give each a name of its own, and fit it anew.")
+    return LoadedTrees(_model_of(imported, imported.columns)), imported.library
 
 
 def _trees(model: Any, names: Any) -> TreeModel | None:

@@ -1,4 +1,7 @@
-"""Columns of categories in data files, as the numbers that trees take."""
+"""Columns of categories in data files, as the numbers that trees take.
+
+A CSV file has every value as a text, other files have texts or numbers. A value is the category that is written so.
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -15,30 +18,20 @@ Reals = NDArray[np.float64]
 
 
 def coder_of(categories: Categories) -> Callable[[NDArray[Any]], Reals]:
-    """Return what makes numbers of the values of a column, which a file has as texts or as numbers.
+    """Return what makes numbers of the values of a column.
 
-    A text is looked up; so is a number where the categories are numbers, because files keep them so, and else it is a
-    code already. What is no category is missing, or an error where the library refuses it. Where trees look numbers up
-    themselves, they get them as they are.
+    They are codes, or, where trees look numbers up themselves, the categories' own values. What is no category is
+    missing, or an error where the library refuses it.
     """
-    coder = _coder(categories)
-    return partial(_refusing, categories, coder) if categories.refuses_others else coder
-
-
-def _coder(categories: Categories) -> Callable[[NDArray[Any]], Reals]:
-    if holds_texts(categories):
-        codes = {value: float(code) for code, value in enumerate(categories.values.tolist())}
-        return partial(_codes, codes, numbers=None)
-    numbers = {float(value): float(code) for code, value in enumerate(categories.values.tolist())}
-    return _parsed if categories.numbers_too else partial(_codes, _written(categories), numbers=numbers)
-
-
-def _refusing(categories: Categories, coder: Callable[[NDArray[Any]], Reals], values: NDArray[Any]) -> Reals:
-    codes = coder(values)
-    for value in values[np.isnan(codes)].tolist():
-        if not is_missing(value):
-            raise ValueError(f"{value!r} is none of the categories that the model was fitted on, {categories.some}.")
-    return codes
+    if not categories.numbers_too or holds_texts(categories):
+        return partial(_coded, categories, _Spellings(categories), np.arange(categories.values.size, dtype=np.float64))
+    numbers = categories.values.astype(np.float64)
+    if np.unique(numbers).size < numbers.size:
+        raise ValueError(
+            f"The categories {categories.some} are not apart in double precision, in which data files are read. Give "
+            "them smaller numbers, or texts."
+        )
+    return partial(_coded, categories, _Spellings(categories), numbers)
 
 
 def holds_texts(categories: Categories) -> bool:
@@ -46,34 +39,70 @@ def holds_texts(categories: Categories) -> bool:
     return any(isinstance(value, str) for value in categories.values.tolist())
 
 
-def _codes(texts: dict[Any, float], values: NDArray[Any], numbers: dict[float, float] | None) -> Reals:
+def _coded(categories: Categories, spellings: "_Spellings", numbers: Reals, values: NDArray[Any]) -> Reals:
+    """Return the number of each value, NaN where it is missing or no category; ``numbers`` are by category."""
     if values.dtype.kind in "fiub":
-        if numbers is None:
-            return values.astype(np.float64)
         different, which = np.unique(values, return_inverse=True)
-        return np.array([numbers.get(float(value), np.nan) for value in different.tolist()])[which]
-    if numbers is None:
-        return np.array([texts.get(value, np.nan) for value in values.tolist()], dtype=np.float64)
-    known = [texts.get(value, numbers.get(_number(value), np.nan)) for value in values.tolist()]
-    return np.array(known, dtype=np.float64)
+    else:
+        different, which = values, np.arange(values.size)
+    made = np.full(different.size, np.nan)
+    for k, value in enumerate(different.tolist()):
+        code = None if is_missing(value) else spellings.code(value)
+        if code is not None:
+            made[k] = numbers[code]
+        elif categories.refuses_others and not is_missing(value) and value != "":
+            raise ValueError(f"{value!r} is none of the categories that the model was fitted on, {categories.some}.")
+    coded: Reals = made[which]
+    return coded
 
 
-def _written(categories: Categories) -> dict[Any, float]:
-    """Return the codes of categories that are truth values, by how a file spells them."""
-    if categories.values.dtype.kind != "b":
-        return {}
-    spelled = ((str(value), code) for code, value in enumerate(categories.values.tolist()))
-    return {text: float(code) for word, code in spelled for text in (word, word.lower(), word.upper())}
+class _Spellings:
+    """How categories are written."""
+
+    def __init__(self, categories: Categories) -> None:
+        self._texts: dict[str, int] = {}
+        self._numbers: dict[float, int] = {}  # whole numbers stay whole: beyond 2^53 doubles do not tell them apart
+        self._written: dict[str, set[int]] = {}  # as numbers and truth values are written
+        self._stripped: dict[str, set[int]] = {}
+        for code, value in enumerate(categories.values.tolist()):
+            if isinstance(value, str):
+                self._texts[value] = code
+                self._stripped.setdefault(value.strip(), set()).add(code)
+            else:
+                self._numbers[value] = code
+                for text in _ways(value):
+                    self._written.setdefault(text, set()).add(code)
+
+    def code(self, value: Any) -> int | None:
+        """Return the category that is written so, None where there is none; raise where there are several."""
+        if not isinstance(value, str):
+            code = self._numbers.get(value)
+            return (
+                next((self._texts[text] for text in _ways(value) if text in self._texts), None)
+                if code is None
+                else code
+            )
+        text = value.strip()
+        found = {self._texts[value]} if value in self._texts else set()
+        found |= self._written.get(text, set()) or self._numbered(text)
+        found = found or self._stripped.get(text, set())
+        if len(found) > 1:
+            raise ValueError(f"{value!r} may be any of several categories of the model, which are written alike.")
+        return next(iter(found), None)
+
+    def _numbered(self, text: str) -> set[int]:
+        """Return the number that is written in another way, such as 2.50."""
+        try:
+            number = float(text)
+        except ValueError:
+            return set()
+        code = self._numbers.get(number)
+        return set() if code is None or abs(number) >= 2**53 else {code}
 
 
-def _parsed(values: NDArray[Any]) -> Reals:
-    if values.dtype.kind in "fiub":
-        return values.astype(np.float64)
-    return np.array([_number(value) for value in values.tolist()], dtype=np.float64)
-
-
-def _number(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return float("nan")
+def _ways(value: Any) -> list[str]:
+    """Return how a number or a truth value is written."""
+    if isinstance(value, bool):
+        return [str(value), str(value).lower(), str(value).upper()]
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < 2**53
+    return [str(int(value)), str(value)] if whole else [str(value)]

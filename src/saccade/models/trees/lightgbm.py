@@ -194,7 +194,10 @@ def _categories(header: Header, rest: str, name: str) -> dict[int, Categories]:
 
 
 def _is_flat(values: object) -> bool:
-    return isinstance(values, list) and all(isinstance(value, str | int | float) for value in values)
+    """Whether these are texts and numbers that a double can hold."""
+    return isinstance(values, list) and all(
+        isinstance(value, str) or (isinstance(value, int | float) and abs(value) < 2**64) for value in values
+    )
 
 
 def _as_array(values: list[Any]) -> NDArray[Any]:

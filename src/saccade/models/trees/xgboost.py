@@ -153,8 +153,9 @@ def _header(record: Record, wrapped: bool | None) -> Header:
         raise ValueError(f"{record.where} is damaged: {len(names)} feature_names for {n_columns} columns.")
     is_binary = objective.startswith("binary:")
     n_scores = 1 if is_binary else parameters.integer("num_class")
-    if not is_binary and n_scores < 2:
-        raise ValueError(f"{record.where} is damaged: {objective} has {n_scores} classes.")
+    n_trees = len(_model(learner.part("gradient_booster"), booster).parts("trees"))
+    if not is_binary and not 2 <= n_scores <= n_trees:
+        raise ValueError(f"{record.where} is damaged: {objective} has {n_scores} classes, and {n_trees} trees.")
     wrapped = "scikit_learn" in attributes if wrapped is None else wrapped
     uses_best = wrapped and "best_iteration" in attributes
     return Header(
@@ -168,6 +169,10 @@ def _header(record: Record, wrapped: bool | None) -> Header:
         wrapped=wrapped,
         best_iteration=attributes.integer("best_iteration") if uses_best else None,
     )
+
+
+def _model(booster: Record, kind: str) -> Record:
+    return (booster.part("gbtree") if kind == "dart" else booster).part("model")
 
 
 def _version(record: Record) -> tuple[int, ...]:
@@ -225,7 +230,7 @@ def _margin(probability: NDArray[np.float32], version: tuple[int, ...]) -> NDArr
 
 def _imported(record: Record, header: Header) -> Imported:
     booster = record.part("learner").part("gradient_booster")
-    model = (booster.part("gbtree") if header.booster == "dart" else booster).part("model")
+    model = _model(booster, header.booster)
     records = model.parts("trees")
     info = model.integers("tree_info", len(records))
     if info.size and (info.min() < 0 or info.max() >= header.n_scores):
