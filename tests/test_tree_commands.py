@@ -433,6 +433,9 @@ def test_a_category_that_xgboost_refuses_is_an_error(folder, capsys):
     save_native(FITTED_ON_TABLES["xgboost"], "model.json")
     certified(capsys, "model.json", write(FRAME[HELD_OUT], LABELS[HELD_OUT], "held-out.parquet"))
     rows = FRAME[NEW].assign(colour=FRAME["colour"][NEW].astype(object))
+    rows.iloc[5, rows.columns.get_loc("colour")] = None
+    rows.to_csv("gaps.csv", index=False, na_rep="NA")
+    assert run(["predict", "fast.saccade", "gaps.csv"]) == 0
     rows.iloc[2, rows.columns.get_loc("colour")] = "mauve"
     rows.to_parquet("new.parquet")
     rows.to_csv("new.csv", index=False)

@@ -185,6 +185,7 @@ def wanted_by(saved: Loaded, target: str | None, header: bool | None) -> "Wanted
     Of trees these are the columns that any tree asks for.
     """
     from saccade.data.batches import Wanted
+    from saccade.data.headers import MISSING_WORDS
     from saccade.models.trees.coding import coder_of
 
     width, trees = getattr(saved.model, "n_features_in_", None), _trees(saved.model)
@@ -196,7 +197,7 @@ def wanted_by(saved: Loaded, target: str | None, header: bool | None) -> "Wanted
         needed=trees.walks.used.tolist() or None,  # a row of no columns cannot be counted
         others=False,
         missing_ok=trees.ensemble.takes_missing,
-        coders={column: coder_of(categories) for column, categories in trees.categories.items()},
+        coders={column: coder_of(categories, MISSING_WORDS) for column, categories in trees.categories.items()},
     )
 
 

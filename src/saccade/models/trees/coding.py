@@ -3,7 +3,7 @@
 A CSV file has every value as a text, other files have texts or numbers. A value is the category that is written so.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from functools import partial
 from typing import Any
 
@@ -17,21 +17,22 @@ __all__ = ["coder_of", "holds_texts"]
 Reals = NDArray[np.float64]
 
 
-def coder_of(categories: Categories) -> Callable[[NDArray[Any]], Reals]:
+def coder_of(categories: Categories, missing: Set[str] = frozenset()) -> Callable[[NDArray[Any]], Reals]:
     """Return what makes numbers of the values of a column.
 
     They are codes, or, where trees look numbers up themselves, the categories' own values. What is no category is
-    missing, or an error where the library refuses it.
+    missing, or an error where the library refuses it, unless it is one of the words for ``missing`` values.
     """
+    spellings = _Spellings(categories)
     if not categories.numbers_too or holds_texts(categories):
-        return partial(_coded, categories, _Spellings(categories), np.arange(categories.values.size, dtype=np.float64))
+        return partial(_coded, categories, spellings, missing, np.arange(categories.values.size, dtype=np.float64))
     numbers = categories.values.astype(np.float64)
     if np.unique(numbers).size < numbers.size:
         raise ValueError(
             f"The categories {categories.some} are not apart in double precision, in which data files are read. Give "
             "them smaller numbers, or texts."
         )
-    return partial(_coded, categories, _Spellings(categories), numbers)
+    return partial(_coded, categories, spellings, missing, numbers)
 
 
 def holds_texts(categories: Categories) -> bool:
@@ -39,7 +40,9 @@ def holds_texts(categories: Categories) -> bool:
     return any(isinstance(value, str) for value in categories.values.tolist())
 
 
-def _coded(categories: Categories, spellings: "_Spellings", numbers: Reals, values: NDArray[Any]) -> Reals:
+def _coded(
+    categories: Categories, spellings: "_Spellings", missing: Set[str], numbers: Reals, values: NDArray[Any]
+) -> Reals:
     """Return the number of each value, NaN where it is missing or no category; ``numbers`` are by category."""
     if values.dtype.kind in "fiub":
         different, which = np.unique(values, return_inverse=True)
@@ -50,7 +53,7 @@ def _coded(categories: Categories, spellings: "_Spellings", numbers: Reals, valu
         code = None if is_missing(value) else spellings.code(value)
         if code is not None:
             made[k] = numbers[code]
-        elif categories.refuses_others and not is_missing(value) and value != "":
+        elif categories.refuses_others and not is_missing(value) and str(value).strip().lower() not in missing:
             raise ValueError(f"{value!r} is none of the categories that the model was fitted on, {categories.some}.")
     coded: Reals = made[which]
     return coded
