@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_trees import leaf_of, margins_of
 
+from saccade.kernels.trees import LARGE
 from saccade.models.trees.assembling import Tree, assemble
 from saccade.models.trees.model import TreeModel
 from saccade.models.trees.thresholds import at_most, below, single
@@ -84,6 +85,17 @@ def test_trees_with_an_output_for_each_class(seed, outputs, most_leaves):
     assert np.array_equal(mine, [of_leaf[1] - of_leaf[0]] if outputs == 2 else of_leaf, equal_nan=True) or np.allclose(
         mine, of_leaf if outputs > 2 else of_leaf[1] - of_leaf[0], rtol=1e-6
     )
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+@pytest.mark.parametrize("n_rows", [5, 200])
+def test_large_trees(outputs, n_rows):
+    model = model_of(grown_ensemble(2, n_trees=4, most_leaves=2500, n_scores=outputs, outputs=outputs))
+    assert model.ensemble.nodes.left.size > 4 * LARGE
+    rows = edgy_rows(3, n_rows)
+    assert np.array_equal(model.raw(model.sums(rows)), margins_of(model.ensemble, rows))
+    leaves = np.array([[leaf_of(model.ensemble, tree, x) for tree in range(4)] for x in rows])
+    assert np.array_equal(model.values(rows, np.arange(n_rows)), model.walks.parts[leaves].reshape(n_rows, -1))
 
 
 @settings(max_examples=30, deadline=None)

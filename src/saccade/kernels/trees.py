@@ -18,6 +18,8 @@ from saccade.kernels.compiling import kernel
 SEQUENCE_32, SHIFT_32 = np.uint32(0x077CB531), np.uint32(27)
 SEQUENCE_64, SHIFT_64 = np.uint64(0x03F79D71B4CB0A89), np.uint64(58)
 ZERO, ONE = np.uint64(0), np.uint64(1)
+# A tree of more nodes than this, on average, is large.
+LARGE = 512
 # Categories are whole numbers below this.
 MOST_CATEGORIES = 2.0**31
 
@@ -197,11 +199,35 @@ def fill_by_scan(scan, nodes, threshold, rules, table, parts, columns, size, bit
 
 
 @kernel
+def end_of_batch(nodes, parts, begin, outputs, several):
+    """Return up to which part trees are brought to a group of rows before the next group is.
+
+    All of them where they are small, because rows may be wide. Where there are ``several`` groups, a large tree is
+    brought to all rows before the next tree: it stays in the nearer caches.
+    """
+    end = parts.shape[0]
+    if several and nodes.left.shape[0] > LARGE * nodes.root.shape[0]:
+        end = begin + 1
+        while end < parts.shape[0] and parts[end] // outputs == parts[begin] // outputs:
+            end += 1
+    return end
+
+
+@kernel
 def fill_by_walk(packed, nodes, rules, table, parts, X, rows, size, place, node, values, at):
     """Write the values of some parts, (parts, rows), from row ``at`` on."""
+    begin = 0
+    while begin < parts.shape[0]:
+        end = end_of_batch(nodes, parts, begin, table.shape[1], size > node.shape[0])
+        fill_batch(packed, nodes, rules, table, parts[:end], begin, X, rows, size, place, node, values, at)
+        begin = end
+
+
+@kernel
+def fill_batch(packed, nodes, rules, table, parts, begin, X, rows, size, place, node, values, at):
     outputs = table.shape[1]
     for b in range(0, size, node.shape[0]):
-        m, p = min(node.shape[0], size - b), 0
+        m, p = min(node.shape[0], size - b), begin
         while p < parts.shape[0]:
             end = walk_group(packed, nodes, rules, outputs, parts, p, X, rows[b:], m, place, node)
             first, before = -m, -1
@@ -216,9 +242,18 @@ def fill_by_walk(packed, nodes, rules, table, parts, X, rows, size, place, node,
 @kernel
 def sum_by_walk(packed, nodes, rules, table, score, trees, X, rows, place, node, total):
     """Add up all ``trees`` in the library's order, in the precision of ``total``, (sums, rows)."""
+    begin = 0
+    while begin < trees.shape[0]:
+        end = end_of_batch(nodes, trees, begin, 1, total.shape[1] > node.shape[0])
+        sum_batch(packed, nodes, rules, table, score, trees[:end], begin, X, rows, place, node, total)
+        begin = end
+
+
+@kernel
+def sum_batch(packed, nodes, rules, table, score, trees, begin, X, rows, place, node, total):
     outputs, size = table.shape[1], total.shape[1]
     for b in range(0, size, node.shape[0]):
-        m, t = min(node.shape[0], size - b), 0
+        m, t = min(node.shape[0], size - b), begin
         while t < trees.shape[0]:
             end = walk_group(packed, nodes, rules, 1, trees, t, X, rows[b:], m, place, node)
             for tree in range(t, end):
