@@ -4,13 +4,14 @@ import numpy as np
 
 from saccade.models.trees.assembling import Tree, assemble
 from saccade.models.trees.ensemble import Ensemble, Sum
+from saccade.models.trees.thresholds import single as in_single
 
 N_COLUMNS = 5
 EDGES = np.array([-np.inf, -1e300, -3.5, -1.0, -1e-36, -0.0, 0.0, 1e-36, 0.5, 1.0, 2.0, 7.0, 40.0, 1e300, np.inf])
 
 
-def grown_tree(rng, n_leaves, outputs, categorical):
-    """Return a tree of so many leaves; thresholds are values that rows have, too."""
+def grown_tree(rng, n_leaves, outputs, categorical, single):
+    """Return a tree of so many leaves; thresholds are values that rows have, too, or round to in single precision."""
     left, right = [-1], [-1]
     leaves = [0]
     while len(leaves) < n_leaves:
@@ -27,9 +28,10 @@ def grown_tree(rng, n_leaves, outputs, categorical):
         for node in inner
         if column[node] in categorical
     }
+    threshold = rng.choice(EDGES[1:-1], n)
     return Tree(
         column=column,
-        threshold=rng.choice(EDGES[1:-1], n),
+        threshold=in_single(threshold) if single else threshold,
         left=np.array(left),
         right=np.array(right),
         missing_left=rng.random(n) < 0.5,
@@ -40,7 +42,9 @@ def grown_tree(rng, n_leaves, outputs, categorical):
 
 def grown_ensemble(seed, n_trees=6, most_leaves=12, n_scores=1, outputs=1, categorical=(3,), single=False, zeros=False):
     rng = np.random.default_rng(seed)
-    trees = [grown_tree(rng, int(rng.integers(1, most_leaves + 1)), outputs, categorical) for _ in range(n_trees)]
+    trees = [
+        grown_tree(rng, int(rng.integers(1, most_leaves + 1)), outputs, categorical, single) for _ in range(n_trees)
+    ]
     score = np.arange(n_trees) % n_scores if outputs == 1 else np.zeros(n_trees)
     return Ensemble(
         nodes=assemble(trees),
@@ -62,7 +66,8 @@ def grown_ensemble(seed, n_trees=6, most_leaves=12, n_scores=1, outputs=1, categ
 def edgy_rows(seed, n_rows, kind=np.float64):
     """Return rows of values that thresholds have, too, and of missing ones."""
     rng = np.random.default_rng(seed)
-    values = np.append(EDGES, [np.nan, np.nan, 3.0, 33.0, 69.0, -0.5])
+    between = [0.5 + 1e-9, 1.0 - 1e-9, 2.0 + 2.0**-23, 2.0 + 2.0**-23 + 1e-9, -3.5 - 1e-9]
+    values = np.append(EDGES, [np.nan, np.nan, 3.0, 33.0, 69.0, -0.5, *between])
     with np.errstate(over="ignore", invalid="ignore"):
         rows = rng.choice(values, size=(n_rows, N_COLUMNS)).astype(kind)
     return rows

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from saccade import attend
-from saccade.kernels.trees import is_member
+from saccade.kernels.tree_walks import is_member
 from saccade.models.trees.storage import storage_of
 
 TAKE_MISSING = [name for name in MODELS if name not in ("gradient", "adaboost")]

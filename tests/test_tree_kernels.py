@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_trees import leaf_of, margins_of
 
-from saccade.kernels.trees import LARGE
+from saccade.kernels.tree_walks import LARGE
 from saccade.models.trees.assembling import Tree, assemble
+from saccade.models.trees.ensemble import Ensemble, Sum
 from saccade.models.trees.model import TreeModel
 from saccade.models.trees.thresholds import at_most, below, single
 from saccade.reading.arrays import ArraySource
@@ -87,15 +88,48 @@ def test_trees_with_an_output_for_each_class(seed, outputs, most_leaves):
     )
 
 
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("single", [False, True])
+@pytest.mark.parametrize("categorical", [(), (3,)])
 @pytest.mark.parametrize("outputs", [1, 3])
-@pytest.mark.parametrize("n_rows", [5, 200])
-def test_large_trees(outputs, n_rows):
-    model = model_of(grown_ensemble(2, n_trees=4, most_leaves=2500, n_scores=outputs, outputs=outputs))
+@pytest.mark.parametrize("n_rows", [5, 300])
+def test_large_trees(outputs, n_rows, categorical, single, missing):
+    ensemble = grown_ensemble(2, 4, 2500, n_scores=outputs, outputs=outputs, categorical=categorical, single=single)
+    model = model_of(ensemble)
     assert model.ensemble.nodes.left.size > 4 * LARGE
-    rows = edgy_rows(3, n_rows)
-    assert np.array_equal(model.raw(model.sums(rows)), margins_of(model.ensemble, rows))
+    rows = edgy_rows(3, n_rows) if missing else np.nan_to_num(edgy_rows(3, n_rows), posinf=np.inf, neginf=-np.inf)
     leaves = np.array([[leaf_of(model.ensemble, tree, x) for tree in range(4)] for x in rows])
-    assert np.array_equal(model.values(rows, np.arange(n_rows)), model.walks.parts[leaves].reshape(n_rows, -1))
+    for X in storages(rows):
+        assert np.array_equal(model.raw(model.sums(X)), margins_of(model.ensemble, rows))
+        assert np.array_equal(model.values(X, np.arange(n_rows)), model.walks.parts[leaves].reshape(n_rows, -1))
+
+
+def test_rows_are_rounded_where_that_changes_no_comparison():
+    """Libraries that compare in single precision have thresholds between two singles; others would lose digits."""
+    assert model_of(grown_ensemble(0, single=True)).walks.castable
+    assert not model_of(grown_ensemble(0)).walks.castable
+    assert not model_of(grown_ensemble(0, single=True, zeros=True)).walks.castable
+    by_category = grown_ensemble(0, single=True, categorical=(0, 1, 2, 3, 4))
+    assert model_of(by_category).walks.castable
+    assert not model_of(type(by_category)(**{**vars(by_category), "single": False})).walks.castable
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_nodes_that_need_more_room_are_walked_alike(dtype):
+    """A tree of 70,000 nodes, its columns far apart: neither children nor columns fit into two bytes."""
+    rng = np.random.default_rng(0)
+    n_leaves, n_columns = 50_000, 40_000
+    column = rng.integers(0, n_columns, 2 * n_leaves - 1)
+    node = np.arange(2 * n_leaves - 1)
+    inner = node < n_leaves - 1  # a heap: the children of k are 2k + 1 and 2k + 2
+    left, right = np.where(inner, 2 * node + 1, -1), np.where(inner, 2 * node + 2, -1)
+    tree = Tree(column, rng.normal(size=node.size), left, right, node % 2 == 0, rng.normal(size=node.size))
+    ensemble = Ensemble(assemble([tree]), np.zeros(1, np.int32), 1, n_columns, Sum(np.zeros(1)))
+    model = model_of(ensemble)
+    rows = rng.normal(size=(30, n_columns)).astype(dtype)
+    rows[rng.random(rows.shape) < 0.1] = np.nan
+    assert model.walks.packed(dtype, by_slot=False)["skip"].dtype == np.uint32
+    assert np.array_equal(model.raw(model.sums(rows)), margins_of(ensemble, rows))
 
 
 @settings(max_examples=30, deadline=None)

@@ -57,3 +57,12 @@ def rows_without(columns, slots, size, missing):
     for s in range(size):
         count += missing[s]
     return count
+
+
+@kernel
+def is_complete(values):
+    """Whether no value of an array in one piece is NaN."""
+    missing = 0
+    for k in range(values.shape[0]):
+        missing += values[k] != values[k]
+    return missing == 0

@@ -1,7 +1,8 @@
 """One row, of which some columns are known, on its ways through many trees."""
 
 from saccade.kernels.compiling import kernel
-from saccade.kernels.trees import add_up, goes_right
+from saccade.kernels.tree_scans import add_up
+from saccade.kernels.tree_walks import goes_right
 
 
 @kernel

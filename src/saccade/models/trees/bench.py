@@ -1,15 +1,16 @@
 """Where rows meet trees: over the rows as they are, or over their columns brought side by side, whichever is sooner."""
 
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saccade.kernels.blocks import check
-from saccade.kernels.tree_columns import rows_without
-from saccade.kernels.trees import fill_by_scan, fill_by_walk, sum_by_scan, sum_by_walk, walk_stages
-from saccade.models.trees.stages import Stage, Stages, stage_of
+from saccade.kernels.tree_columns import is_complete, rows_without
+from saccade.kernels.tree_scans import fill_by_scan, sum_by_scan
+from saccade.kernels.tree_walks import fill_by_walk, sum_by_walk, walk_stages
+from saccade.models.trees.stages import Stage, Stages, are_walked, stage_of
 from saccade.models.trees.storage import BLOCK, Direct, Storage
 from saccade.models.trees.walks import Walks
 from saccade.reading.arrays import as_read_only
@@ -20,12 +21,27 @@ __all__ = ["Bench"]
 
 Rows = NDArray[np.uint32]
 
-# Of a block so many rows have their columns side by side in the nearer caches.
-MOST_VALUES, MOST_TOGETHER, FEWEST_TOGETHER = 2**16, 1024, 256
+# Of a block so many rows have their values side by side in the nearer caches: fewer where all nodes are scanned for
+# each of them, and more where they are walked, so that a large tree is fetched once for many rows.
+MOST_SCANNED_VALUES, MOST_WALKED_VALUES = 2**16, 2**17
+MOST_SCANNED, FEWEST_TOGETHER = 1024, 256
 # A scan asks every node of a tree for all rows at once: below so many rows a walk is sooner done.
 FEWEST_TO_SCAN = 24
-# So many walks, each of a row down a tree, go on at once: enough to wait for many values together.
-GROUP = 64
+# So many walks go on at once: enough to wait for many values together.
+GROUP = 256
+
+
+class Lanes(NamedTuple):
+    """Walks that go on at once; those that have arrived leave, and the others move to the front."""
+
+    place: NDArray[np.uint64]  # where the row of each begins in memory
+    node: NDArray[np.uint32]  # that it has come to
+    lane: NDArray[np.uint32]  # which walk it is
+    leaf: NDArray[np.uint32]  # by walk: the last node that it was seen at
+
+    @classmethod
+    def of(cls, count: int) -> "Lanes":
+        return cls(np.empty(count, np.uint64), *(np.empty(count, np.uint32) for _ in range(3)))
 
 
 class Bench:
@@ -33,16 +49,23 @@ class Bench:
 
     def __init__(self, walks: Walks, storage: Storage) -> None:
         self._walks, self._storage = walks, storage
-        together = min(max(MOST_VALUES // max(walks.used.size, 1), FEWEST_TOGETHER), MOST_TOGETHER)
+        self._dtype: type[np.floating] = np.float32 if walks.castable else storage.dtype
+        width, scanned = max(walks.used.size, 1), walks.scan is not None
+        together = (MOST_SCANNED_VALUES if scanned else MOST_WALKED_VALUES) // width
+        together = min(max(together, FEWEST_TOGETHER), MOST_SCANNED if scanned else walks.block)
         self._together = min(together, max(storage.n_rows, 1))
 
     @cached_property
     def _columns(self) -> NDArray[np.floating]:
-        return np.empty((max(self._walks.used.size, 1), self._together), self._storage.dtype)
+        """(slots, rows), for scans."""
+        return np.empty((max(self._walks.used.size, 1), self._together), self._dtype)
 
     @cached_property
-    def _as_rows(self) -> Direct:
-        return Direct(as_read_only(self._columns.reshape(-1)), 1, self._together)
+    def _rows(self) -> NDArray[np.floating]:
+        """(rows, slots), for walks: and the slot that leaves ask."""
+        rows = np.zeros((self._together, self._walks.used.size + 1), self._dtype)
+        rows[:, -1] = -np.inf
+        return rows
 
     @cached_property
     def _numbers(self) -> Rows:
@@ -61,6 +84,10 @@ class Bench:
     def _every(self) -> NDArray[np.int32]:
         return np.arange(self._walks.used.size, dtype=np.int32)
 
+    @cached_property
+    def _lanes(self) -> Lanes:
+        return Lanes.of(GROUP)
+
     def run(self, plan: Plan, stages: Stages, size: int, room: Room, written: Written) -> int:
         """Read rows by a plan; return how many stay undecided."""
         walks, X, k = self._walks, self._storage.direct, 0
@@ -69,7 +96,7 @@ class Bench:
                 packed = walks.packed(X.values.dtype, by_slot=False)
                 size, k = walk_stages(
                     packed, walks.ensemble.nodes, walks.rules, walks.parts, X, plan, stages.walked, FEWEST_TO_SCAN, k,
-                    size, room, *_group(), written,
+                    size, room, self._lanes, written,
                 )  # fmt: skip
             if k < len(stages.stages) and size:
                 begin = int(plan.checkpoints[k - 1]) if k else 0
@@ -101,45 +128,53 @@ class Bench:
         nodes, rules, X = walks.ensemble.nodes, walks.rules, storage.direct
         if X is not None and (stage.walked or size < FEWEST_TO_SCAN):
             packed = walks.packed(X.values.dtype, by_slot=False)
-            fill_by_walk(packed, nodes, rules, table, parts, X, rows, size, *_group(), values, 0)
+            fill_by_walk(packed, nodes, rules, table, parts, X, rows, size, self._lanes, values, 0)
             return
         for at in range(0, size, self._together):
             count = min(self._together, size - at)
-            storage.gather(stage.slots, rows[at : at + count], count, self._columns)
             if walks.scan is not None and count >= FEWEST_TO_SCAN:
+                storage.gather(stage.slots, rows[at : at + count], count, self._columns)
                 fill_by_scan(
-                    walks.scan, nodes, walks.threshold(storage.dtype), rules, walks.in_scan(table), parts,
+                    walks.scan, nodes, walks.threshold(self._dtype), rules, walks.in_scan(table), parts,
                     self._columns, count, self._bits, self._leaf, values, at,
                 )  # fmt: skip
             else:
+                brought = self._brought(stage.slots, rows[at : at + count], count)
+                packed = walks.packed(self._dtype, by_slot=True)
                 fill_by_walk(
-                    walks.packed(storage.dtype, by_slot=True), nodes, rules, table, parts, self._as_rows,
-                    self._numbers, count, *_group(), values, at,
+                    packed, nodes, rules, walks.in_walk(table, packed), parts, brought, self._numbers, count,
+                    self._lanes, values, at,
                 )  # fmt: skip
+
+    def _brought(self, slots: NDArray[np.int32], rows: Rows, count: int) -> Direct:
+        """Return some rows, of which the columns at some slots are brought side by side."""
+        self._storage.gather(slots, rows, count, self._rows.T)
+        complete = is_complete(self._rows[:count].reshape(-1))
+        return Direct.of(as_read_only(self._rows), complete=complete)
 
     def sums(self, rows: Rows, size: int) -> NDArray[np.floating]:
         """Return the sums of all trees, (sums, rows), in the library's order and precision."""
         walks, storage, ensemble = self._walks, self._storage, self._walks.ensemble
-        nodes, rules, table, X = ensemble.nodes, walks.rules, walks.sums, storage.direct
+        nodes, rules, table, X, slots = ensemble.nodes, walks.rules, walks.sums, storage.direct, self._every
         total = np.repeat(ensemble.sum.start.astype(ensemble.sum.dtype)[:, None], size, axis=1)
-        scan = walks.scan if size >= FEWEST_TO_SCAN else None
-        if X is not None and scan is None:
+        if X is not None and (size < FEWEST_TO_SCAN or are_walked(walks, slots.size, ensemble.score.size)):
             packed = walks.packed(X.values.dtype, by_slot=False)
-            sum_by_walk(packed, nodes, rules, table, ensemble.score, walks.every, X, rows, *_group(), total)
+            sum_by_walk(packed, nodes, rules, table, ensemble.score, walks.every, X, rows, self._lanes, total)
             return total
         for at in range(0, size, self._together):
             count = min(self._together, size - at)
-            storage.gather(self._every, rows[at : at + count], count, self._columns)
             part = np.ascontiguousarray(total[:, at : at + count])
-            if scan is not None:
+            if walks.scan is not None and count >= FEWEST_TO_SCAN:
+                storage.gather(slots, rows[at : at + count], count, self._columns)
                 sum_by_scan(
-                    scan, nodes, walks.threshold(storage.dtype), rules, walks.in_scan(table), ensemble.score,
+                    walks.scan, nodes, walks.threshold(self._dtype), rules, walks.in_scan(table), ensemble.score,
                     self._columns, count, self._bits, self._leaf, part,
                 )  # fmt: skip
             else:
+                brought = self._brought(slots, rows[at : at + count], count)
                 sum_by_walk(
-                    walks.packed(storage.dtype, by_slot=True), nodes, rules, table, ensemble.score, walks.every,
-                    self._as_rows, self._numbers, *_group(), part,
+                    walks.packed(self._dtype, by_slot=True), nodes, rules, table, ensemble.score, walks.every,
+                    brought, self._numbers, self._lanes, part,
                 )  # fmt: skip
             total[:, at : at + count] = part
         return total
@@ -153,8 +188,3 @@ class Bench:
             if rows_without(self._columns, self._every, count, some):
                 missing[at : at + count] = some[:count]
         return missing
-
-
-def _group() -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
-    """Return room for walks: where the row of each begins, and the node that it has come to."""
-    return np.empty(GROUP, np.uint64), np.empty(GROUP, np.uint32)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.kernels.trees import MOST_CATEGORIES
+from saccade.kernels.tree_walks import MOST_CATEGORIES
 
 __all__ = ["Ensemble", "Nodes", "Sum"]
 

@@ -192,4 +192,5 @@ class TreeModel:
     @cached_property
     def _layout(self) -> Layout:
         ensemble = self.ensemble
-        return Layout(ensemble.n_columns, self.walks.used, ensemble.zero_is_missing, self.categories, self.absent)
+        zeros, block = ensemble.zero_is_missing, self.walks.block
+        return Layout(ensemble.n_columns, self.walks.used, zeros, self.categories, self.absent, block)

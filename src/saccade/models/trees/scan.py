@@ -1,11 +1,11 @@
-"""What a scan over trees goes by: see ``kernels/trees.py``."""
+"""What a scan over trees goes by: see ``kernels/tree_scans.py``."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.kernels.trees import SEQUENCE_32, SEQUENCE_64, SHIFT_32, SHIFT_64, number_leaves
+from saccade.kernels.tree_scans import SEQUENCE_32, SEQUENCE_64, SHIFT_32, SHIFT_64, number_leaves
 from saccade.models.trees.ensemble import Nodes
 
 __all__ = ["MOST_LEAVES", "Scan", "scan_of"]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.models.trees.bench import Bench
-from saccade.models.trees.storage import BLOCK, Storage
+from saccade.models.trees.storage import Storage
 from saccade.reading.arrays import Selection
 from saccade.reading.plan import Outcome, Plan
 from saccade.reading.room import new_outcome, new_room
@@ -56,19 +56,23 @@ class TreeSource:
         return ColumnSource((n_rows, self._model.n_columns), fetch)
 
     def run(self, plan: Plan) -> Outcome:
-        n_rows = self.storage.n_rows
+        n_rows, block = self.storage.n_rows, self._model.walks.block
         written = new_outcome(plan, n_rows)
         margin, n_read, stopped = written
         strict = not self._model.ensemble.takes_missing
-        stages = self._model.stages(plan)
-        room = new_room(plan, min(BLOCK, max(n_rows, 1)), np.float32, plan.positions)
-        for start in range(0, n_rows, BLOCK):
-            size = min(BLOCK, n_rows - start)
+        stages, undecided = self._model.stages(plan), []
+        room = new_room(plan, min(block, max(n_rows, 1)), np.float32, plan.positions)
+        for start in range(0, n_rows, block):
+            size = min(block, n_rows - start)
             room.rows[:size] = np.arange(start, start + size)
             if strict:
                 size = self._without_missing(room.rows, size, margin, n_read, stopped)
             size = self.bench.run(plan, stages, size, room, written)
-            self._read_out(room.rows, size, margin, n_read, stopped)
+            if size:
+                undecided.append(room.rows[:size].copy())
+        # Those of all blocks together, so that a large tree is fetched once for many rows.
+        if undecided:
+            self._read_out(np.concatenate(undecided), margin, n_read, stopped)
         lacking = strict and np.isnan(margin[:, 0]).any()  # leaves are finite, and so are their sums
         return Outcome(*written, int(np.argmax(np.isnan(margin[:, 0]))) if lacking else -1)
 
@@ -82,9 +86,7 @@ class TreeSource:
         rows[: good.size] = good
         return int(good.size)
 
-    def _read_out(self, rows: Rows, size: int, margin: Reals, n_read: Any, stopped: Any) -> None:
+    def _read_out(self, rows: Rows, margin: Reals, n_read: Any, stopped: Any) -> None:
         """Read rows by all trees."""
-        if size:
-            there = rows[:size]
-            margin[there] = self._model.margins(self.bench.sums(there, size))
-            n_read[there], stopped[there] = self.shape[1], False
+        margin[rows] = self._model.margins(self.bench.sums(rows, rows.size))
+        n_read[rows], stopped[rows] = self.shape[1], False

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from saccade.models.trees.walks import Walks
 from saccade.reading.plan import Plan
 
-__all__ = ["Stage", "Stages", "stage_of", "stages_of"]
+__all__ = ["Stage", "Stages", "are_walked", "stage_of", "stages_of"]
 
-# Bringing a column of a row beside others costs about as much as scanning a fifth of a tree in place of walking it.
-COLUMNS_PER_TREE = 5
+# Bringing a column of a row beside others costs this part of what it saves with each tree, by a scan in place of a walk
+# or, where trees are deep, by a walk over near values in place of far ones.
+SCANNED_COLUMNS_PER_TREE, WALKED_COLUMNS_PER_TREE = 5, 20
 MOST_PLANS = 4
 
 
@@ -22,7 +23,7 @@ class Stage(NamedTuple):
 
     parts: NDArray[np.int64]
     slots: NDArray[np.int32]  # of the columns that their trees ask for
-    walked: bool  # walking over the rows as they are takes less time than bringing these columns together for a scan
+    walked: bool  # walking over the rows as they are takes less time than bringing these columns together
 
 
 class Stages(NamedTuple):
@@ -37,7 +38,12 @@ def stage_of(walks: Walks, parts: NDArray[np.integer], outputs: int) -> Stage:
     trees = np.unique(parts // outputs)
     asked = [walks.slot[walks.columns_of(tree)] for tree in trees.tolist()]
     slots = np.unique(np.concatenate([np.zeros(0, np.int32), *asked])).astype(np.int32)
-    return Stage(parts.astype(np.int64), slots, walks.scan is None or slots.size > COLUMNS_PER_TREE * trees.size)
+    return Stage(parts.astype(np.int64), slots, are_walked(walks, slots.size, trees.size))
+
+
+def are_walked(walks: Walks, n_columns: int, n_trees: int) -> bool:
+    """Whether trees are walked over rows as they are, and not read from so many of their columns brought together."""
+    return n_columns > n_trees * (WALKED_COLUMNS_PER_TREE if walks.scan is None else SCANNED_COLUMNS_PER_TREE)
 
 
 def stages_of(walks: Walks) -> Callable[[Plan], Stages]:

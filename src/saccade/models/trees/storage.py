@@ -19,10 +19,10 @@ from saccade.models.trees.imported import Categories, is_missing
 from saccade.reading.arrays import FLOATS_AND_BYTES, ArraySource, CsrSource, Selection, as_read_only
 from saccade.reading.tables import ColumnSource, Table, as_table
 
-__all__ = ["BLOCK", "Direct", "Layout", "Rows", "Slots", "Storage", "storage_of"]
+__all__ = ["BLOCK", "BLOCK_OF_LARGE_TREES", "Direct", "Layout", "Rows", "Slots", "Storage", "storage_of"]
 
-# Rows that a plan is run over together.
-BLOCK = 4096
+# Rows that a plan is run over together: more where trees are large, because each is fetched once for a block.
+BLOCK, BLOCK_OF_LARGE_TREES = 2**12, 2**14
 
 Slots = NDArray[np.int32]
 Rows = NDArray[np.uint32]
@@ -38,6 +38,7 @@ class Layout:
         zero_is_missing: NDArray[np.bool_] | None,
         categories: Mapping[int, Categories],
         absent: float,
+        block: int,
     ) -> None:
         self.n_columns = n_columns
         self.used = used  # the columns that any tree asks for; a slot is a place among them
@@ -46,6 +47,7 @@ class Layout:
         self.zeros = np.zeros(0, np.int32) if zero_is_missing is None else np.flatnonzero(zero_is_missing[used])
         self.categories = categories
         self.absent = absent
+        self.block = block
         self.slots = np.arange(used.size, dtype=np.int32)
 
 
@@ -55,20 +57,21 @@ class Direct(NamedTuple):
     values: NDArray[Any]
     by_row: int
     by_column: int
+    complete: bool  # it is known that no value is NaN
 
     @classmethod
-    def of(cls, X: NDArray[Any]) -> "Direct":
+    def of(cls, X: NDArray[Any], *, complete: bool = False) -> "Direct":
         if X.flags.c_contiguous:
-            return cls(X.reshape(-1), X.shape[1], 1)
+            return cls(X.reshape(-1), X.shape[1], 1, complete)
         if X.flags.f_contiguous:
-            return cls(X.T.reshape(-1), 1, X.shape[0])
+            return cls(X.T.reshape(-1), 1, X.shape[0], complete)
         steps = [divmod(stride, X.itemsize) for stride in X.strides]
         if any(step < 0 or rest for step, rest in steps):
-            return cls.of(as_read_only(np.ascontiguousarray(X)))
+            return cls.of(as_read_only(np.ascontiguousarray(X)), complete=complete)
         (by_row, _), (by_column, _) = steps
         size = by_row * (X.shape[0] - 1) + by_column * (X.shape[1] - 1) + 1 if X.size else 0
         memory = np.lib.stride_tricks.as_strided(X, (size,), (X.itemsize,), writeable=False)
-        return cls(memory, by_row, by_column)
+        return cls(memory, by_row, by_column, complete)
 
 
 class Storage(Protocol):
@@ -114,15 +117,16 @@ class _TableStorage:
 
     @cached_property
     def _block(self) -> NDArray[np.float64]:
-        return np.empty((self._layout.used.size, min(BLOCK, max(self.n_rows, 1))))
+        return np.empty((self._layout.used.size, min(self._layout.block, max(self.n_rows, 1))))
 
     def gather(self, slots: Slots, rows: Rows, size: int, out: NDArray[np.floating]) -> None:
         if size == 0:
             return
-        number = int(rows[0]) // BLOCK
-        if int(rows[size - 1]) // BLOCK == number:
+        block = self._layout.block
+        number = int(rows[0]) // block
+        if int(rows[size - 1]) // block == number:
             self._hold(number, slots)
-            within = rows[:size] - np.uint32(number * BLOCK)
+            within = rows[:size] - np.uint32(number * block)
             gather_columns(self._block.T, self._layout.slots, slots, within, size, out)
         else:
             for slot in slots.tolist():
@@ -137,8 +141,8 @@ class _TableStorage:
         if number != self._number:
             self._number = number
             self._held.clear()
-        start = number * BLOCK
-        stop = min(start + BLOCK, self.n_rows)
+        start = number * self._layout.block
+        stop = min(start + self._layout.block, self.n_rows)
         for slot in slots.tolist():
             if slot not in self._held:
                 self._block[slot, : stop - start] = self._column(slot)[start:stop]

@@ -7,9 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from saccade.kernels.tree_walks import LARGE
 from saccade.models.trees.ensemble import Ensemble
 from saccade.models.trees.scan import Scan, scan_of
-from saccade.models.trees.thresholds import at_most
+from saccade.models.trees.storage import BLOCK, BLOCK_OF_LARGE_TREES
+from saccade.models.trees.thresholds import at_most, single
 
 __all__ = ["Rules", "Walks"]
 
@@ -71,6 +73,21 @@ class Walks:
         """Thresholds for values in single precision."""
         return at_most(self.ensemble.nodes.threshold)
 
+    @property
+    def block(self) -> int:
+        """How many rows a plan is run over together."""
+        nodes = self.ensemble.nodes
+        return BLOCK_OF_LARGE_TREES if nodes.left.size > LARGE * nodes.root.size else BLOCK
+
+    @cached_property
+    def castable(self) -> bool:
+        """Whether no comparison changes where rows are rounded to single precision first, as most libraries do."""
+        ensemble, nodes = self.ensemble, self.ensemble.nodes
+        if ensemble.zero_is_missing is not None or (self.rules.categories and not ensemble.single):
+            return False
+        compared = nodes.threshold[(nodes.left != np.arange(nodes.left.size)) & (nodes.first_word < 0)]
+        return bool((single(compared) == compared).all())
+
     def threshold(self, dtype: Any) -> NDArray[np.floating]:
         return self.ensemble.nodes.threshold if dtype == np.float64 else self.threshold_32
 
@@ -79,18 +96,30 @@ class Walks:
         return {}
 
     def packed(self, dtype: Any, *, by_slot: bool) -> NDArray[Any]:
-        """Return what a walk asks of each node, side by side, for values of a precision.
+        """Return what a walk asks of each node, side by side in as few bytes as they fit into: caches hold more nodes.
 
-        Columns are the user's own, or the slots of those that are used.
+        Columns are the user's own, or the slots of those that are used. ``column`` is twice the column, and one more
+        where NaN goes right; ``skip`` is how far ahead the left child is, 0 at a leaf. A leaf asks a slot of its own,
+        behind the others, which holds -inf, so that its threshold may be what the leaf is worth, where that is one
+        number: a walk that has arrived need not look it up elsewhere.
         """
         kind, nodes = np.dtype(dtype), self.ensemble.nodes
         if (kind, by_slot) not in self._packed:
-            fields = [("threshold", kind), ("column", "u4"), ("left", "u4"), ("missing_left", "u4")]
-            made = np.empty(nodes.left.size, np.dtype(fields, align=True))
-            made["threshold"], made["left"], made["missing_left"] = self.threshold(kind), nodes.left, nodes.missing_left
-            made["column"] = self.node_slot if by_slot else nodes.column
+            skip, threshold = nodes.left - np.arange(nodes.left.size), self.threshold(kind)
+            column = 2 * (self.node_slot if by_slot else nodes.column).astype(np.int64) + ~nodes.missing_left
+            if by_slot:
+                column = np.where(skip == 0, 2 * self.used.size, column)
+                threshold = np.where(skip == 0, self.parts[:, 0], threshold)
+            whole = "u2" if max(column.max(initial=0), skip.max(initial=0)) < 2**16 else "u4"
+            fields = [("threshold", kind), ("column", whole), ("skip", whole)]
+            made = np.empty(skip.size, np.dtype(fields, align=True))
+            made["threshold"], made["column"], made["skip"] = threshold, column, skip
             self._packed[kind, by_slot] = made
         return self._packed[kind, by_slot]
+
+    def in_walk(self, table: NDArray[Any], packed: NDArray[Any]) -> NDArray[Any]:
+        """Return a table by node, or the same numbers as they stand at the leaves of walks by slot."""
+        return packed["threshold"].reshape(-1, 1) if table is self.parts and table.shape[1] == 1 else table
 
     @cached_property
     def parts(self) -> NDArray[np.float32]:

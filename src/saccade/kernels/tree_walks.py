@@ -1,0 +1,209 @@
+"""Which leaf does each row come to? By walking from node to node: for deep trees, few rows, many columns.
+
+Many walks go on at once, each of a row down a tree, so that while one waits for its value the others go on. Every few
+steps those that have arrived leave, and the others move together: in deep trees most leaves are far above the deepest.
+"""
+
+import numpy as np
+
+from saccade.kernels.blocks import check
+from saccade.kernels.compiling import inlined, kernel
+
+# So many steps are made before arrived walks are looked for.
+STEPS = 4
+# A tree of more nodes than this, on average, is large.
+LARGE = 512
+# Categories are whole numbers below this.
+MOST_CATEGORIES = 2.0**31
+
+
+@kernel
+def is_member(value, first, count, words, single, least):
+    """Whether a value is one of the categories of a set."""
+    seen = np.float64(np.float32(value)) if single else np.float64(value)
+    category = int(seen) if least < seen < MOST_CATEGORIES else -1
+    inside = 0 <= category < 32 * count
+    word = words[first + (category // 32 if inside else 0)]
+    return inside and (word >> np.uint32(category % 32 if inside else 0)) & np.uint32(1) == 1
+
+
+@kernel
+def goes_right(value, node, nodes, threshold, rules):
+    if rules.categories and nodes.first_word[node] >= 0 and value == value:
+        return not is_member(value, nodes.first_word[node], nodes.n_words[node], nodes.words, rules.single, rules.least)
+    return (value > threshold[node]) | ((value != value) & (not nodes.missing_left[node]))
+
+
+@inlined
+def drop_arrived(packed, place, node, lane, leaf, count):
+    """Write down where each walk is; move those that are not at a leaf to the front, and return how many there are."""
+    left = 0
+    for j in range(count):
+        at, own = node[j], lane[j]
+        leaf[own] = at
+        place[left], node[left], lane[left] = place[j], at, own
+        left += packed[at].skip != 0
+    return left
+
+
+@kernel
+def descend_complete(packed, X, lanes, count):
+    """Go down with ``count`` walks, each from its node, by the row that begins at its place in X, to the leaves.
+
+    No value is NaN. Places and nodes are unsigned, which spares the look whether they count from the end. A leaf leads
+    to itself.
+    """
+    place, node, lane, leaf = lanes.place, lanes.node, lanes.lane, lanes.leaf
+    values, by_column = X.values, np.uint64(X.by_column)
+    while count > 0:
+        for _ in range(STEPS):
+            for j in range(count):
+                here, at = packed[node[j]], node[j]
+                value = values[place[j] + by_column * np.uint64(here.column >> 1)]
+                node[j] = np.uint32(at + here.skip + np.uint32(value > here.threshold))
+        count = drop_arrived(packed, place, node, lane, leaf, count)
+
+
+@kernel
+def descend(packed, X, lanes, count):
+    """Go down where values may be NaN."""
+    place, node, lane, leaf = lanes.place, lanes.node, lanes.lane, lanes.leaf
+    values, by_column = X.values, np.uint64(X.by_column)
+    while count > 0:
+        for _ in range(STEPS):
+            for j in range(count):
+                here, at = packed[node[j]], node[j]
+                value = values[place[j] + by_column * np.uint64(here.column >> 1)]
+                right = (value > here.threshold) | ((value != value) & (here.column & 1 == 1))
+                node[j] = np.uint32(at + here.skip + np.uint32(right))
+        count = drop_arrived(packed, place, node, lane, leaf, count)
+
+
+@kernel
+def descend_with_sets(packed, nodes, rules, X, lanes, count):
+    """Go down where values may be NaN, and some nodes have sets of categories."""
+    place, node, lane, leaf = lanes.place, lanes.node, lanes.lane, lanes.leaf
+    values, by_column = X.values, np.uint64(X.by_column)
+    while count > 0:
+        for _ in range(STEPS):
+            for j in range(count):
+                here, at = packed[node[j]], node[j]
+                value = values[place[j] + by_column * np.uint64(here.column >> 1)]
+                right = (value > here.threshold) | ((value != value) & (here.column & 1 == 1))
+                if nodes.first_word[at] >= 0 and value == value:
+                    first, count_of = nodes.first_word[at], nodes.n_words[at]
+                    right = not is_member(value, first, count_of, nodes.words, rules.single, rules.least)
+                node[j] = np.uint32(at + here.skip + np.uint32(right))
+        count = drop_arrived(packed, place, node, lane, leaf, count)
+
+
+@kernel
+def walk_group(packed, nodes, rules, outputs, parts, p, X, rows, size, lanes):
+    """Walk some rows down the trees of as many parts, from the p-th on, as there is room for; return the next part.
+
+    Parts of one tree follow each other and share its walk.
+    """
+    room, count, before, q = lanes.node.shape[0] // size, 0, -1, p
+    while q < parts.shape[0]:
+        tree = parts[q] // outputs
+        if tree != before:
+            if count == room:
+                break
+            first, root = count * size, nodes.root[tree]
+            for s in range(size):
+                lanes.place[first + s], lanes.node[first + s], lanes.lane[first + s] = (
+                    X.by_row * rows[s],
+                    root,
+                    first + s,
+                )
+            count, before = count + 1, tree
+        q += 1
+    if rules.categories:
+        descend_with_sets(packed, nodes, rules, X, lanes, count * size)
+    elif X.complete:
+        descend_complete(packed, X, lanes, count * size)
+    else:
+        descend(packed, X, lanes, count * size)
+    return q
+
+
+@kernel
+def end_of_batch(nodes, parts, begin, outputs, several):
+    """Return up to which part trees are brought to a group of rows before the next group is.
+
+    All of them where they are small, because rows may be wide. Where there are ``several`` groups, a large tree is
+    brought to all rows before the next tree: it stays in the nearer caches.
+    """
+    end = parts.shape[0]
+    if several and nodes.left.shape[0] > LARGE * nodes.root.shape[0]:
+        end = begin + 1
+        while end < parts.shape[0] and parts[end] // outputs == parts[begin] // outputs:
+            end += 1
+    return end
+
+
+@kernel
+def fill_by_walk(packed, nodes, rules, table, parts, X, rows, size, lanes, values, at):
+    """Write the values of some parts, (parts, rows), from row ``at`` on."""
+    begin = 0
+    while begin < parts.shape[0]:
+        end = end_of_batch(nodes, parts, begin, table.shape[1], size > lanes.node.shape[0])
+        fill_batch(packed, nodes, rules, table, parts[:end], begin, X, rows, size, lanes, values, at)
+        begin = end
+
+
+@kernel
+def fill_batch(packed, nodes, rules, table, parts, begin, X, rows, size, lanes, values, at):
+    outputs = table.shape[1]
+    for b in range(0, size, lanes.node.shape[0]):
+        m, p = min(lanes.node.shape[0], size - b), begin
+        while p < parts.shape[0]:
+            end = walk_group(packed, nodes, rules, outputs, parts, p, X, rows[b:], m, lanes)
+            first, before = -m, -1
+            for q in range(p, end):
+                tree, output = parts[q] // outputs, parts[q] % outputs
+                first, before = first + (m if tree != before else 0), tree
+                leaf, target = lanes.leaf[first : first + m], values[q, at + b : at + b + m]
+                for s in range(m):
+                    target[s] = table[leaf[s], output]
+            p = end
+
+
+@kernel
+def sum_by_walk(packed, nodes, rules, table, score, trees, X, rows, lanes, total):
+    """Add up all ``trees`` in the library's order, in the precision of ``total``, (sums, rows)."""
+    begin = 0
+    while begin < trees.shape[0]:
+        end = end_of_batch(nodes, trees, begin, 1, total.shape[1] > lanes.node.shape[0])
+        sum_batch(packed, nodes, rules, table, score, trees[:end], begin, X, rows, lanes, total)
+        begin = end
+
+
+@kernel
+def sum_batch(packed, nodes, rules, table, score, trees, begin, X, rows, lanes, total):
+    outputs, size = table.shape[1], total.shape[1]
+    for b in range(0, size, lanes.node.shape[0]):
+        m, t = min(lanes.node.shape[0], size - b), begin
+        while t < trees.shape[0]:
+            end = walk_group(packed, nodes, rules, 1, trees, t, X, rows[b:], m, lanes)
+            for tree in range(t, end):
+                for output in range(outputs):
+                    sums = total[score[tree] if outputs == 1 else output]
+                    for s in range(m):
+                        sums[b + s] += table[lanes.leaf[(tree - t) * m + s], output]
+            t = end
+
+
+@kernel
+def walk_stages(packed, nodes, rules, table, X, plan, walked, fewest, k, size, room, lanes, written):
+    """Read rows from checkpoint k on, while the next stage is to be walked or there are fewer rows than are scanned.
+
+    Return how many rows stay undecided, and the next checkpoint.
+    """
+    while k < plan.checkpoints.shape[0] and size > 0 and (walked[k] or size < fewest):
+        begin, end = plan.checkpoints[k - 1] if k > 0 else 0, plan.checkpoints[k]
+        parts, values = plan.order[begin:end], room.values[begin:end]
+        fill_by_walk(packed, nodes, rules, table, parts, X, room.rows, size, lanes, values, 0)
+        size = check(plan, k, size, room.rows, room.values, room.total, room.places, written[0], written[1], written[2])
+        k += 1
+    return size, k
