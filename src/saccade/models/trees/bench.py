@@ -1,7 +1,7 @@
 """Where rows meet trees: over the rows as they are, or over their columns brought side by side, whichever is sooner."""
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,27 +21,10 @@ __all__ = ["Bench"]
 
 Rows = NDArray[np.uint32]
 
-# Of a block so many rows have their values side by side in the nearer caches: fewer where all nodes are scanned for
-# each of them, and more where they are walked, so that a large tree is fetched once for many rows.
-MOST_SCANNED_VALUES, MOST_WALKED_VALUES = 2**16, 2**17
-MOST_SCANNED, FEWEST_TOGETHER = 1024, 256
 # A scan asks every node of a tree for all rows at once: below so many rows a walk is sooner done.
 FEWEST_TO_SCAN = 24
-# So many walks go on at once: enough to wait for many values together.
-GROUP = 256
-
-
-class Lanes(NamedTuple):
-    """Walks that go on at once; those that have arrived leave, and the others move to the front."""
-
-    place: NDArray[np.uint64]  # where the row of each begins in memory
-    node: NDArray[np.uint32]  # that it has come to
-    lane: NDArray[np.uint32]  # which walk it is
-    leaf: NDArray[np.uint32]  # by walk: the last node that it was seen at
-
-    @classmethod
-    def of(cls, count: int) -> "Lanes":
-        return cls(np.empty(count, np.uint64), *(np.empty(count, np.uint32) for _ in range(3)))
+# So many walks go on at once: enough to wait for many values together, and more where a tree must be fetched first.
+GROUP, GROUP_IN_LARGE_TREES = 64, 256
 
 
 class Bench:
@@ -50,10 +33,9 @@ class Bench:
     def __init__(self, walks: Walks, storage: Storage) -> None:
         self._walks, self._storage = walks, storage
         self._dtype: type[np.floating] = np.float32 if walks.castable else storage.dtype
-        width, scanned = max(walks.used.size, 1), walks.scan is not None
-        together = (MOST_SCANNED_VALUES if scanned else MOST_WALKED_VALUES) // width
-        together = min(max(together, FEWEST_TOGETHER), MOST_SCANNED if scanned else walks.block)
-        self._together = min(together, max(storage.n_rows, 1))
+        self._together = min(walks.together, max(storage.n_rows, 1))
+        group = GROUP_IN_LARGE_TREES if walks.trees.large else GROUP
+        self._lanes = np.empty((4, group), np.uint32)  # see kernels/tree_walks.py
 
     @cached_property
     def _columns(self) -> NDArray[np.floating]:
@@ -84,10 +66,6 @@ class Bench:
     def _every(self) -> NDArray[np.int32]:
         return np.arange(self._walks.used.size, dtype=np.int32)
 
-    @cached_property
-    def _lanes(self) -> Lanes:
-        return Lanes.of(GROUP)
-
     def run(self, plan: Plan, stages: Stages, size: int, room: Room, written: Written) -> int:
         """Read rows by a plan; return how many stay undecided."""
         walks, X, k = self._walks, self._storage.direct, 0
@@ -95,7 +73,7 @@ class Bench:
             if X is not None:
                 packed = walks.packed(X.values.dtype, by_slot=False)
                 size, k = walk_stages(
-                    packed, walks.ensemble.nodes, walks.rules, walks.parts, X, plan, stages.walked, FEWEST_TO_SCAN, k,
+                    packed, walks.trees, walks.rules, walks.parts, X, plan, stages.walked, FEWEST_TO_SCAN, k,
                     size, room, self._lanes, written,
                 )  # fmt: skip
             if k < len(stages.stages) and size:
@@ -128,7 +106,7 @@ class Bench:
         nodes, rules, X = walks.ensemble.nodes, walks.rules, storage.direct
         if X is not None and (stage.walked or size < FEWEST_TO_SCAN):
             packed = walks.packed(X.values.dtype, by_slot=False)
-            fill_by_walk(packed, nodes, rules, table, parts, X, rows, size, self._lanes, values, 0)
+            fill_by_walk(packed, walks.trees, rules, table, parts, X, rows, size, self._lanes, values, 0)
             return
         for at in range(0, size, self._together):
             count = min(self._together, size - at)
@@ -142,7 +120,7 @@ class Bench:
                 brought = self._brought(stage.slots, rows[at : at + count], count)
                 packed = walks.packed(self._dtype, by_slot=True)
                 fill_by_walk(
-                    packed, nodes, rules, walks.in_walk(table, packed), parts, brought, self._numbers, count,
+                    packed, walks.trees, rules, walks.in_walk(table, packed), parts, brought, self._numbers, count,
                     self._lanes, values, at,
                 )  # fmt: skip
 
@@ -159,7 +137,7 @@ class Bench:
         total = np.repeat(ensemble.sum.start.astype(ensemble.sum.dtype)[:, None], size, axis=1)
         if X is not None and (size < FEWEST_TO_SCAN or are_walked(walks, slots.size, ensemble.score.size)):
             packed = walks.packed(X.values.dtype, by_slot=False)
-            sum_by_walk(packed, nodes, rules, table, ensemble.score, walks.every, X, rows, self._lanes, total)
+            sum_by_walk(packed, walks.trees, rules, table, ensemble.score, walks.every, X, rows, self._lanes, total)
             return total
         for at in range(0, size, self._together):
             count = min(self._together, size - at)
@@ -173,7 +151,7 @@ class Bench:
             else:
                 brought = self._brought(slots, rows[at : at + count], count)
                 sum_by_walk(
-                    walks.packed(self._dtype, by_slot=True), nodes, rules, table, ensemble.score, walks.every,
+                    walks.packed(self._dtype, by_slot=True), walks.trees, rules, table, ensemble.score, walks.every,
                     brought, self._numbers, self._lanes, part,
                 )  # fmt: skip
             total[:, at : at + count] = part

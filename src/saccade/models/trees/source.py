@@ -1,6 +1,5 @@
 """Trees as the parts of rows."""
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,16 +27,13 @@ class TreeSource:
     def __init__(self, model: "TreeModel", storage: Storage) -> None:
         self._model, self.storage = model, storage
         self.shape = (storage.n_rows, int(model.coef.shape[1]))
+        self.bench = Bench(model.walks, storage)
 
     def fill(self, part: int, rows: Rows, size: int, out: NDArray[np.floating]) -> None:
         self.bench.part(part, rows, size, out)
 
     def take(self, rows: Selection) -> "TreeSource":
         return TreeSource(self._model, self.storage.take(rows))
-
-    @cached_property
-    def bench(self) -> Bench:
-        return Bench(self._model.walks, self.storage)
 
     @property
     def columns(self) -> ColumnSource:

@@ -46,6 +46,7 @@ class Layout:
         self.slot[used] = np.arange(used.size, dtype=np.int32)
         self.zeros = np.zeros(0, np.int32) if zero_is_missing is None else np.flatnonzero(zero_is_missing[used])
         self.categories = categories
+        self.by_value = any(of_column.numbers_too for of_column in categories.values())  # arrays hold no codes
         self.absent = absent
         self.block = block
         self.slots = np.arange(used.size, dtype=np.int32)
@@ -167,7 +168,7 @@ class _CsrStorage:
 
     def gather(self, slots: Slots, rows: Rows, size: int, out: NDArray[np.floating]) -> None:
         X, layout = self._X, self._layout
-        out[:, :size] = layout.absent
+        out[: layout.used.size, :size] = layout.absent
         scatter_rows(X.data, X.indices, X.indptr, layout.slot, rows, size, out)
         _mark(layout, slots, size, out)
 
@@ -184,13 +185,12 @@ def storage_of(X: Any, layout: Layout) -> Storage:
     """Return rows that were checked, or a source of columns, as columns for trees."""
     if isinstance(X, ArraySource | CsrSource):
         X = X.X
-    if sp.issparse(X):
-        return _CsrStorage(X, layout)
-    by_value = any(categories.numbers_too for categories in layout.categories.values())
     if isinstance(X, np.ndarray):
-        if not by_value:
+        if not layout.by_value:
             return _ArrayStorage(X if X.dtype in FLOATS_AND_BYTES else X.astype(np.float64), layout)
         return _TableStorage(_coded(ColumnSource(X.shape, lambda part: X[:, part]), None, layout), layout)
+    if sp.issparse(X):
+        return _CsrStorage(X, layout)
     if isinstance(X, ColumnSource) and not isinstance(X, Table):
         return _TableStorage(_coded(X, None, layout), layout)
     if hasattr(X, "fill") and not isinstance(X, Table):  # a storage of the user's own

@@ -13,9 +13,14 @@ from saccade.models.trees.scan import Scan, scan_of
 from saccade.models.trees.storage import BLOCK, BLOCK_OF_LARGE_TREES
 from saccade.models.trees.thresholds import at_most, single
 
-__all__ = ["Rules", "Walks"]
+__all__ = ["Rules", "Trees", "Walks"]
 
 Reals = NDArray[np.float64]
+
+# Of a block so many rows have their values side by side in the nearer caches: fewer where all nodes are scanned for
+# each of them, and more where they are walked, so that a large tree is fetched once for many rows.
+MOST_SCANNED_VALUES, MOST_WALKED_VALUES = 2**16, 2**17
+MOST_SCANNED, FEWEST_TOGETHER = 1024, 256
 
 
 class Rules(NamedTuple):
@@ -24,6 +29,16 @@ class Rules(NamedTuple):
     categories: bool  # whether there are any
     single: bool
     least: float
+
+
+class Trees(NamedTuple):
+    """What a walk needs of an ensemble beside its packed nodes: few arrays, because each costs time in every call."""
+
+    root: NDArray[np.int32]
+    large: bool
+    first_word: NDArray[np.int32]
+    n_words: NDArray[np.int32]
+    words: NDArray[np.uint32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,11 +88,23 @@ class Walks:
         """Thresholds for values in single precision."""
         return at_most(self.ensemble.nodes.threshold)
 
+    @cached_property
+    def trees(self) -> Trees:
+        nodes = self.ensemble.nodes
+        large = nodes.left.size > LARGE * nodes.root.size
+        return Trees(nodes.root, large, nodes.first_word, nodes.n_words, nodes.words)
+
     @property
     def block(self) -> int:
         """How many rows a plan is run over together."""
-        nodes = self.ensemble.nodes
-        return BLOCK_OF_LARGE_TREES if nodes.left.size > LARGE * nodes.root.size else BLOCK
+        return BLOCK_OF_LARGE_TREES if self.trees.large else BLOCK
+
+    @cached_property
+    def together(self) -> int:
+        """How many rows of a block have their values side by side."""
+        width, scanned = max(self.used.size, 1), self.scan is not None
+        rows = (MOST_SCANNED_VALUES if scanned else MOST_WALKED_VALUES) // width
+        return min(max(rows, FEWEST_TOGETHER), MOST_SCANNED if scanned else self.block)
 
     @cached_property
     def castable(self) -> bool:
