@@ -39,8 +39,8 @@ class Bench:
 
     @cached_property
     def _columns(self) -> NDArray[np.floating]:
-        """(slots, rows), for scans."""
-        return np.empty((max(self._walks.used.size, 1), self._together), self._dtype)
+        """(slots, rows), for scans; of another length than a power of two, which would crowd one set of the cache."""
+        return np.empty((max(self._walks.used.size, 1), self._together + 16), self._dtype)
 
     @cached_property
     def _rows(self) -> NDArray[np.floating]:

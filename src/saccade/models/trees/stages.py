@@ -14,7 +14,7 @@ __all__ = ["Stage", "Stages", "are_walked", "stage_of", "stages_of"]
 
 # Bringing a column of a row beside others costs this part of what it saves with each tree, by a scan in place of a walk
 # or, where trees are deep, by a walk over near values in place of far ones.
-SCANNED_COLUMNS_PER_TREE, WALKED_COLUMNS_PER_TREE = 5, 20
+SCANNED_COLUMNS_PER_TREE, WALKED_COLUMNS_PER_TREE = 8, 20
 MOST_PLANS = 4
 
 
