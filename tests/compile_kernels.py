@@ -85,6 +85,22 @@ def attend_trees(kind, most_leaves):
         inquiry.tell(1.0)
 
 
+def attend_trees_in_single_precision():
+    """The same for libraries that round rows: scanned by columns, and walked by rows, brought together as singles."""
+    import scipy.sparse as sp
+    from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+
+    import saccade
+
+    rows, y = np.tile(stored(np.float64, "C"), (3, 1)), np.arange(600) % 5 == 0
+    rows += np.random.default_rng(1).normal(size=rows.shape)
+    for model in (GradientBoostingClassifier(n_estimators=12, max_depth=4), RandomForestClassifier(20)):
+        attentive = saccade.attend(model.fit(rows, y), rows, delta=0.2, promise="rows", random_state=0)
+        for part in (rows, rows[:1], sp.csr_array(rows)):
+            attentive.read(part)
+            attentive.full_margin(part)
+
+
 def read_bytes_by_columns():
     from saccade import Pegasos
 
@@ -117,6 +133,7 @@ TASKS = [
     (attend_trees, np.float64, 31),
     (attend_trees, np.float32, 31),
     (attend_trees, np.float64, 100),
+    (attend_trees_in_single_precision,),
     (attend, np.float32),
     (read_bytes_by_columns,),
     (simulate,),
