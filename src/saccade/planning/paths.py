@@ -32,6 +32,7 @@ class PathPrices:
     leaf: NDArray[np.int32]  # (rows, trees) the node where each row ends
     needs: Sets  # (nodes, words) the purchases of columns on the way to a node
     price: Reals  # (purchases of columns,)
+    every: NDArray[np.integer[Any]]  # the trees that a full read walks
 
     def members(self, purchase: int) -> NDArray[np.intp]:
         return np.flatnonzero(self.purchase == purchase)
@@ -53,9 +54,8 @@ class PathPrices:
         return self._paid(self.purchase[order], sizes, rows)
 
     def everything(self, rows: slice) -> Reals:
-        """Return what each row's paths through all trees cost."""
-        n_trees = self.leaf.shape[1]
-        return self._paid(np.arange(n_trees), np.array([n_trees]), rows)[:, 0]
+        """Return what each row's paths cost through all trees that a full read walks."""
+        return self._paid(self.every.astype(np.intp), np.array([self.every.size]), rows)[:, 0]
 
     def _paid(self, trees: NDArray[np.intp], sizes: NDArray[np.int64], rows: slice) -> Reals:
         leaf, bought = self.leaf[rows], np.empty(self.needs.shape[1], np.uint64)

@@ -125,7 +125,7 @@ class Bench:
         scan = walks.scan if size >= FEWEST_TO_SCAN else None
         if X is not None and scan is None:
             packed = walks.packed(X.values.dtype, by_slot=False)
-            sum_by_walk(packed, nodes, rules, table, ensemble.score, walks.every, X, rows, *_group(), total)
+            sum_by_walk(packed, nodes, rules, table, walks.score, walks.every, X, rows, *_group(), total)
             return total
         for at in range(0, size, self._together):
             count = min(self._together, size - at)
@@ -133,12 +133,12 @@ class Bench:
             part = np.ascontiguousarray(total[:, at : at + count])
             if scan is not None:
                 sum_by_scan(
-                    scan, nodes, walks.threshold(storage.dtype), rules, walks.in_scan(table), ensemble.score,
+                    scan, nodes, walks.threshold(storage.dtype), rules, walks.in_scan(table), walks.score,
                     self._columns, count, self._bits, self._leaf, part,
                 )  # fmt: skip
             else:
                 sum_by_walk(
-                    walks.packed(storage.dtype, by_slot=True), nodes, rules, table, ensemble.score, walks.every,
+                    walks.packed(storage.dtype, by_slot=True), nodes, rules, table, walks.score, walks.every,
                     self._as_rows, self._numbers, *_group(), part,
                 )  # fmt: skip
             total[:, at : at + count] = part
