@@ -22,6 +22,9 @@ Sets = NDArray[np.uint64]  # (…, words) purchases as bits
 MOST_ROWS = 2000
 # A tree whose columns are all known takes time all the same: this share of the mean price of a purchase.
 TIME = 0.001
+# Many trees may cost nothing more, and one a lot: so many looks, at most, are where rows have paid even shares, as so
+# many rows do on average.
+SHARES, ROWS_THAT_PAY = 24, 500
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,15 @@ class PathPrices:
     def complete(self, order: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
         """Return after how many parts of an order no tree is half read."""
         return Prices(self.purchase, self.price).complete(order)
+
+    def looks(self, order: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
+        """Return after how many parts of an order rows have paid even shares, and read all that they get for them."""
+        ends = self.complete(order)
+        if ends.size == 0:
+            return ends
+        paid = self.spent(order, ends.astype(np.int64), slice(ROWS_THAT_PAY)).mean(axis=0)
+        shares = np.linspace(paid[0], paid[-1], SHARES, endpoint=False)
+        return np.unique(ends[np.searchsorted(paid, shares, side="right") - 1])
 
     def basket(self) -> "_PathBasket":
         return _PathBasket(self)

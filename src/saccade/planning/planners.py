@@ -166,7 +166,8 @@ def _predictors(
 def _looks(prices: Prices | PathPrices, features: NDArray[np.intp]) -> list[int]:
     """Return after how many features a plan may look: only where every purchase so far is complete."""
     ends = prices.complete(features)
-    return sorted({int(ends[k]) for k in np.searchsorted(ends, SIZES) if k < ends.size})
+    by_number = {int(ends[k]) for k in np.searchsorted(ends, SIZES) if k < ends.size}
+    return sorted(by_number.union(prices.looks(features).tolist()))
 
 
 def _beyond(priced: Priced, X: Values, features: NDArray[np.intp], regressed: int) -> list[Predictor]:
