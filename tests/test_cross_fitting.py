@@ -59,6 +59,7 @@ def test_few_rows_are_regressed_on_with_more_of_a_ridge():
     boundary = Conditional(ridge=0.05)
     assert ridge_of(boundary, 100) == pytest.approx(0.2)
     assert ridge_of(boundary, 10_000) == 0.05
+    assert ridge_of(Conditional(ridge=1e-9), 1_001) == 1e-9
 
 
 def test_a_few_hundred_rows_never_read_everything_for_want_of_a_safe_setting():

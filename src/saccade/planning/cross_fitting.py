@@ -24,13 +24,13 @@ Rows = NDArray[np.intp]
 # Of more rows, the share that tunes is large enough, and one regression takes less time than several.
 FEW = 1000
 FOLDS = 5
-# The ridge is at least what so many rows of noise would add: weights of a hundred rows are noise for the most part.
+# The ridge of few rows is at least what so many rows of noise would add: weights of a hundred rows are mostly noise.
 ROWS_OF_NOISE = 20
 
 
 def ridge_of(boundary: Conditional, n_rows: int) -> float:
     """Return the ridge for a regression on so many rows."""
-    return max(boundary.ridge, ROWS_OF_NOISE / n_rows)
+    return max(boundary.ridge, ROWS_OF_NOISE / n_rows) if n_rows <= FEW else boundary.ridge
 
 
 def cross_fitted(n_rows: int, predict: Callable[[Rows, Rows], Predicted]) -> Predicted:
