@@ -51,7 +51,7 @@ def synthetic():
 def spent(attentive, X, prices):
     """Return the mean price of what was read of each row."""
     plan, n_read = attentive.plan_, attentive.read(X).n_read
-    paid = np.concatenate([[0.0], prices.spent(plan.order)])
+    paid = np.concatenate([[0.0], prices.spent(plan.order, np.arange(1, plan.order.size + 1), slice(None))[0]])
     return np.where(n_read == plan.n_features, prices.price.sum(), paid[np.minimum(n_read, plan.order.size)]).mean()
 
 

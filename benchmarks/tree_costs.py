@@ -55,15 +55,16 @@ def paid(trees, X, prices, order, n_read):
 
 def spent(attentive, X, prices):
     """Return the mean price of what the plan reads of each row."""
-    plan = attentive.plan_
-    order = np.array(list(dict.fromkeys([*plan.order.tolist(), *range(plan.n_units)])))
-    return paid(attentive.additive_, X, prices, order, attentive.read(X).n_read).mean()
+    plan, trees = attentive.plan_, attentive.additive_
+    order = np.array(list(dict.fromkeys([*plan.order.tolist(), *trees.walks.every.tolist()])))
+    return paid(trees, X, prices, order, attentive.read(X).n_read).mean()
 
 
 def spent_on_all(attentive, X, prices):
     """Return the mean price of what all trees read of each row."""
-    n_trees = attentive.plan_.n_units
-    return paid(attentive.additive_, X, prices, np.arange(n_trees), np.full(len(X), n_trees)).mean()
+    trees = attentive.additive_
+    every = trees.walks.every
+    return paid(trees, X, prices, every, np.full(len(X), every.size)).mean()
 
 
 def frugally_grown(X, y, costs, settings):

@@ -15,7 +15,7 @@ from saccade import attend
 from saccade.models.trees.model import TreeModel
 from saccade.models.trees.walks import Walks
 from saccade.planning.part_prices import part_prices
-from saccade.planning.paths import TIME
+from saccade.planning.paths import SHARES, TIME
 from saccade.planning.prices import price_list
 
 
@@ -171,3 +171,26 @@ def test_ranges_are_those_of_the_rows_that_plan_and_calibrate():
         np.testing.assert_array_equal(population.high[used], np.nanmax(held_out, axis=0)[used])
         assert population.missing[used].all()
         assert used[:2].all()
+
+
+@settings(deadline=None, max_examples=40)
+@given(seed=st.integers(0, 10_000), outputs=st.sampled_from([1, 3]))
+def test_looks_are_where_shares_are_paid_and_nothing_more_is_free(seed, outputs):
+    ensemble = grown_ensemble(seed, n_trees=30, n_scores=1 if outputs == 1 else 3, outputs=outputs)
+    model = TreeModel(ensemble, np.arange(2 if outputs == 1 else 3))
+    X, rows = edgy_rows(seed, 20), np.arange(20)
+    prices = price_list(10 ** np.random.default_rng(seed).uniform(0, 3, N_COLUMNS), None, N_COLUMNS, None)
+    by_path = part_prices(model, X, rows, prices, stated=True)
+    parts = np.arange(model.coef.shape[1])
+    ends = by_path.complete(parts)
+    paid = by_path.spent(parts, ends.astype(np.int64), slice(None)).mean(axis=0)
+    looks = by_path.looks(parts)
+    assert 0 < looks.size <= SHARES
+    assert np.isin(looks, ends).all()
+    for look in looks[:-1]:
+        k = int(np.searchsorted(ends, look))
+        assert paid[k + 1] > paid[k]
+    reached = paid[np.searchsorted(ends, looks)]
+    for share in np.linspace(paid[0], paid[-1], SHARES, endpoint=False):
+        assert paid[paid <= share].max() in reached
+    assert by_path.looks(parts[:0]).size == 0

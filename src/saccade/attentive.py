@@ -32,7 +32,7 @@ from saccade.planning.boundaries import Boundary, as_boundary
 from saccade.planning.choosing import Sample
 from saccade.planning.families import Priced
 from saccade.planning.orders import CODES
-from saccade.planning.part_prices import part_prices
+from saccade.planning.part_prices import part_prices, with_screens
 from saccade.planning.prepare import Terms, prepare, split_rows
 from saccade.planning.prices import Feature, price_list
 from saccade.promises.labels import Labels
@@ -274,7 +274,9 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
         X = X if taken is given else taken
         prices = price_list(self.costs, self.groups, additive.n_columns, additive.columns)
         planning, calibration = split_rows(planning, calibration, additive.coef.shape[1])
-        stated = self.costs is not None or self.groups is not None
+        stated, terms = self.costs is not None or self.groups is not None, self._terms(additive.classes)
+        if stated and terms.chooses_parts:
+            additive = with_screens(additive, X, planning)
         # A look costs time, which is not to be weighed against what users say that columns cost.
         saved = part_prices(additive, X, planning, prices, stated=stated)
         priced = Priced(additive, saved, prices, looking=not stated)
@@ -282,7 +284,7 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
             refuse_training_rows(estimator, X, np.concatenate([planning, calibration]))
         true = y if self.promise == "accuracy" else None
         plans_on, calibrates_on = (_sample(model, additive, X, true, rows) for rows in (planning, calibration))
-        terms, seed = self._terms(additive.classes), int(random.randint(2**31 - 1))
+        seed = int(random.randint(2**31 - 1))
         prepared = prepare(priced, plans_on, calibrates_on, terms, additive.classes, X.shape[0], seed)
         validate_data(self, X, skip_check_array=True)
         self.estimator_, self.classes_, self.additive_ = model, additive.classes, additive

@@ -115,16 +115,16 @@ class TreeReader:
     def _parts(self, node: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the values of all parts, NaN where a leaf is not known."""
         table = self.model.walks.parts
-        values = np.empty((node.size, table.shape[1]), table.dtype)
+        values = np.full((self.plan.n_units, table.shape[1]), np.nan, table.dtype)
         values[self._order] = np.where(self._is_leaf[node][:, None], table[node], np.nan)
         return values.ravel()
 
     def _full(self, node: NDArray[np.int64]) -> Reals:
-        """Return the model's own margins, (scores,), from the leaves of all trees."""
-        ensemble, leaf = self.model.ensemble, np.empty(node.size, np.int64)
+        """Return the model's own margins, (scores,), from the leaves of all trees that count."""
+        ensemble, leaf = self.model.ensemble, np.empty(self.plan.n_units, np.int64)
         leaf[self._order] = node
         total = ensemble.sum.start.astype(ensemble.sum.dtype)[:, None].copy()
-        sum_leaves(self.model.walks.sums, ensemble.score, leaf, total)
+        sum_leaves(self.model.walks.sums, self.model.walks.score, leaf, total)
         margin: Reals = self.model.margins(total)[0]
         return margin
 
@@ -153,10 +153,10 @@ class TreeReader:
 
     @cached_property
     def _order(self) -> NDArray[np.int64]:
-        """All trees in reading order."""
+        """The trees that the plan reads, and all others that count, in reading order."""
         parts, unit = self.plan.order[: self.plan.positions], self.plan.unit
         first = list(dict.fromkeys((parts if unit.size == 0 else unit[parts]).tolist()))
-        every = np.arange(self.plan.n_units)
+        every = self.model.walks.every.astype(np.int64)
         return np.concatenate([np.array(first, np.int64), every[~np.isin(every, first)]])
 
     @cached_property

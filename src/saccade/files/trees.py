@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from saccade.exceptions import ModelFileError
 from saccade.files.archive import Archive
 from saccade.files.categories import categories_from, categories_parts
-from saccade.models.trees.ensemble import Ensemble, Nodes, Sum
+from saccade.models.trees.ensemble import NO_SCORE, Ensemble, Nodes, Sum
 from saccade.models.trees.levels import depths
 from saccade.models.trees.loaded import LoadedTrees
 from saccade.models.trees.model import TreeModel
@@ -83,8 +83,11 @@ def _ensemble(about: Archive, n_columns: int, n_scores: int) -> Ensemble:
     if outputs not in (1, of_classes) or n_scores * n_trees * outputs > MOST_WEIGHTS:
         raise ModelFileError(f"its {n_trees} trees have {outputs} outputs for {of_classes} classes")
     score = about.array("score", np.int32, (n_trees,))
-    if ((score < 0) | (score >= (n_scores if outputs == 1 else 1))).any():
+    if ((score < NO_SCORE) | (score >= (n_scores if outputs == 1 else 1))).any():
         raise ModelFileError("its trees count in scores that there are not")
+    counts = score != NO_SCORE
+    if (np.diff(counts.astype(np.int8)) > 0).any() or (n_scores > 1 and not counts.all()):
+        raise ModelFileError("its trees that count in no score are not behind the others, or have several classes")
     zeros = "zero_is_missing" in about.arrays
     return Ensemble(
         nodes=nodes,

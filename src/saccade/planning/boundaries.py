@@ -172,7 +172,7 @@ class Conditional(BaseEstimator):
     focus : float
         Rows whose margin is within this share of the median magnitude count most when the prediction is planned.
     ridge : float
-        Added to every feature's variance, as a share of it.
+        Added to every feature's variance, as a share of it. Of up to 1,000 rows at least 20 over their number.
 
     Examples
     --------

@@ -7,10 +7,19 @@ from numpy.typing import NDArray
 
 from saccade.models.additive import Additive
 from saccade.models.trees.model import TreeModel
+from saccade.models.trees.screens import screened
 from saccade.planning.paths import PathPrices
 from saccade.planning.prices import Prices
 
-__all__ = ["part_prices"]
+__all__ = ["part_prices", "with_screens"]
+
+# So many rows say how rows divide at a node.
+MOST_ROWS = 2000
+
+
+def with_screens(additive: Additive, X: Any, rows: NDArray[np.intp]) -> Additive:
+    """Return a model of trees with parts that need a single column each, for a plan that saves money."""
+    return screened(additive, additive.leaves(X, rows[:MOST_ROWS])) if isinstance(additive, TreeModel) else additive
 
 
 def part_prices(
@@ -28,4 +37,4 @@ def part_prices(
     if not stated:
         return Prices(unit.astype(np.intp), np.maximum(additive.steps(X, rows), 1.0))
     needs = additive.walks.needs(to_save.purchase)
-    return PathPrices(unit.astype(np.intp), additive.leaves(X, rows), needs, to_save.price)
+    return PathPrices(unit.astype(np.intp), additive.leaves(X, rows), needs, to_save.price, additive.walks.every)

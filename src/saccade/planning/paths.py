@@ -22,6 +22,9 @@ Sets = NDArray[np.uint64]  # (…, words) purchases as bits
 MOST_ROWS = 2000
 # A tree whose columns are all known takes time all the same: this share of the mean price of a purchase.
 TIME = 0.001
+# Many trees may cost nothing more, and one a lot: so many looks, at most, are where rows have paid even shares, as so
+# many rows do on average.
+SHARES, ROWS_THAT_PAY = 24, 500
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,7 @@ class PathPrices:
     leaf: NDArray[np.int32]  # (rows, trees) the node where each row ends
     needs: Sets  # (nodes, words) the purchases of columns on the way to a node
     price: Reals  # (purchases of columns,)
+    every: NDArray[np.integer[Any]]  # the trees that a full read walks
 
     def members(self, purchase: int) -> NDArray[np.intp]:
         return np.flatnonzero(self.purchase == purchase)
@@ -45,6 +49,15 @@ class PathPrices:
         """Return after how many parts of an order no tree is half read."""
         return Prices(self.purchase, self.price).complete(order)
 
+    def looks(self, order: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
+        """Return after how many parts of an order rows have paid even shares, and read all that they get for them."""
+        ends = self.complete(order)
+        if ends.size == 0:
+            return ends
+        paid = self.spent(order, ends.astype(np.int64), slice(ROWS_THAT_PAY)).mean(axis=0)
+        shares = np.linspace(paid[0], paid[-1], SHARES, endpoint=False)
+        return np.unique(ends[np.searchsorted(paid, shares, side="right") - 1])
+
     def basket(self) -> "_PathBasket":
         return _PathBasket(self)
 
@@ -53,9 +66,8 @@ class PathPrices:
         return self._paid(self.purchase[order], sizes, rows)
 
     def everything(self, rows: slice) -> Reals:
-        """Return what each row's paths through all trees cost."""
-        n_trees = self.leaf.shape[1]
-        return self._paid(np.arange(n_trees), np.array([n_trees]), rows)[:, 0]
+        """Return what each row's paths cost through all trees that a full read walks."""
+        return self._paid(self.every.astype(np.intp), np.array([self.every.size]), rows)[:, 0]
 
     def _paid(self, trees: NDArray[np.intp], sizes: NDArray[np.int64], rows: slice) -> Reals:
         leaf, bought = self.leaf[rows], np.empty(self.needs.shape[1], np.uint64)

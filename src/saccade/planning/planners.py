@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from saccade.kernels.state import REST_SQUARED_WEIGHTS, TOTAL_VARIANCE
 from saccade.planning.boundaries import Boundary, Conditional
+from saccade.planning.cross_fitting import FEW, cross_fitted, regress_in_order, ridge_of
 from saccade.planning.families import Families, Family, Goal, Predictor, Priced, lead, plain_sums, plan_of, whole_plan
 from saccade.planning.fewest_columns import column_family
 from saccade.planning.orders import reading_order
@@ -15,7 +16,7 @@ from saccade.planning.paths import PathPrices
 from saccade.planning.prices import Prices
 from saccade.planning.regression import Regression, emphasis, regress
 from saccade.planning.stst import Moments, checkpoints, plan_prediction
-from saccade.planning.trials import predict_scores, try_predictors
+from saccade.planning.trials import Predicted, predict_scores, try_predictors
 from saccade.planning.tuning import tune
 from saccade.promises.promise import Promise
 from saccade.reading.plan import Plan
@@ -32,6 +33,7 @@ MOST_REGRESSED = int(SIZES[-1])
 REGRESSED_SHARE = 0.7
 # Settings: multiples of the thresholds that were tuned for, and of those that the paper's boundaries demand.
 FACTORS = np.geomspace(5.0, 0.2, 110)
+SAFEST = 8.0  # a multiple of σ_k
 PAPER_FACTORS = np.geomspace(8.0, 0.25, 120)
 
 
@@ -90,27 +92,40 @@ def _regression(priced: Priced, X: Values, full: Reals, boundary: Conditional, o
     size = min(MOST_REGRESSED, priced.scores.coef.shape[1])
     given = None if order == "greedy" else reading_order(order, priced.magnitude, seed)[0][:size]
     weight = emphasis(lead(full), boundary.focus)
-    return regress(X, priced.scores.coef, weight, size, ridge=boundary.ridge, prices=priced.prices, order=given)
+    ridge = ridge_of(boundary, X.shape[0])
+    return regress(X, priced.scores.coef, weight, size, ridge=ridge, prices=priced.prices, order=given)
 
 
 def _conditional_families(
     priced: Priced, X: Values, full: Reals, boundary: Conditional, order: str, goal: Goal, seed: int
 ) -> Families:
-    """Regress on most of the rows and tune on the others: features that were selected leave too small residuals."""
+    """Regress on most of the rows and tune on the others: features that were selected leave too small residuals.
+
+    Where rows are few, all of them do both, by cross-fitting.
+    """
     boundary.check()
-    known = round(REGRESSED_SHARE * X.shape[0])
+    few = X.shape[0] <= FEW
+    known = X.shape[0] if few else round(REGRESSED_SHARE * X.shape[0])
     regression = _regression(priced, X[:known], full[:known], boundary, order, seed)
-    features = regression.order
-    predictors = [Predictor(size, 0, *regression.weights(size)) for size in _looks(priced.prices, features)]
-    if priced.scores.coef.shape[1] > features.size > 0:
-        features = _with_the_rest(features, priced, "sorted" if order == "greedy" else order, seed)
-        predictors += _beyond(priced, X[:known], features, regression.order.size)
+    features = _with_the_rest(regression.order, priced, "sorted" if order == "greedy" else order, seed)
+    sizes = _looks(priced.prices, regression.order)
+    predictors = _predictors(priced, X[:known], regression, sizes, features)
     whole = whole_plan(priced.scores, features)
     if not predictors:  # no feature explains anything
         return Families(regression, lambda promise: Family(np.array([np.inf]), lambda factor: whole))
-    predicted = predict_scores(priced, predictors, features, X[known:], full[known:], boundary.focus)
-    others = slice(known, None)
-    trial = try_predictors(priced, predictors, features, predicted, goal.labels.part(others), others)
+
+    def predict(others: NDArray[np.intp], rows: NDArray[np.intp]) -> Predicted:
+        apart = regress_in_order(priced, X[others], full[others], regression.order, boundary)
+        given = _predictors(priced, X[others], apart, sizes, features)
+        return predict_scores(priced, given, features, X[rows], full[rows], boundary.focus)
+
+    tuning = slice(0 if few else known, None)
+    predicted = (
+        cross_fitted(X.shape[0], predict)
+        if few
+        else predict_scores(priced, predictors, features, X[tuning], full[tuning], boundary.focus)
+    )
+    trial = try_predictors(priced, predictors, features, predicted, goal.labels.part(tuning), tuning)
 
     def family(promise: Promise) -> Family:
         choice = tune(trial, promise, goal.allowed(promise))
@@ -124,15 +139,35 @@ def _conditional_families(
                 else plan_of(priced.scores, features, chosen, choice.thresholds(factor, demanded))
             )
 
-        return Family(np.concatenate([[np.inf], FACTORS]), plan)
+        return Family(np.concatenate([[np.inf], _safer(choice.z), FACTORS]), plan)
 
     return Families(regression, family)
+
+
+def _safer(z: Reals) -> Reals:
+    """Return multiples of thresholds that were tuned to be low, beyond the others.
+
+    A few rows may not show a single error even at the lowest threshold. Without these, no setting would be safe.
+    """
+    safest = SAFEST / z.min()
+    return np.geomspace(safest, FACTORS[0], 30, endpoint=False) if safest > FACTORS[0] else np.zeros(0)
+
+
+def _predictors(
+    priced: Priced, X: Values, regression: Regression, sizes: list[int], features: NDArray[np.intp]
+) -> list[Predictor]:
+    """Return predictors after so many features that were regressed on, and after more of all features."""
+    if not sizes:
+        return []
+    regressed = [Predictor(size, 0, *regression.weights(size)) for size in sizes]
+    return regressed + _beyond(priced, X, features, regression.order.size)
 
 
 def _looks(prices: Prices | PathPrices, features: NDArray[np.intp]) -> list[int]:
     """Return after how many features a plan may look: only where every purchase so far is complete."""
     ends = prices.complete(features)
-    return sorted({int(ends[k]) for k in np.searchsorted(ends, SIZES) if k < ends.size})
+    by_number = {int(ends[k]) for k in np.searchsorted(ends, SIZES) if k < ends.size}
+    return sorted(by_number.union(prices.looks(features).tolist()))
 
 
 def _beyond(priced: Priced, X: Values, features: NDArray[np.intp], regressed: int) -> list[Predictor]:

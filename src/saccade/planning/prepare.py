@@ -44,6 +44,11 @@ class Terms:
     fewest: str = "features"
     when_too_few: str = "raise"
 
+    @property
+    def chooses_parts(self) -> bool:
+        """Whether scores are predicted from parts of the plan's choice, rather than added up in a given order."""
+        return isinstance(self.boundary, Conditional) and self.order == "greedy"
+
 
 @dataclass(frozen=True)
 class Prepared:

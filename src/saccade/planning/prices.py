@@ -55,6 +55,10 @@ class Prices:
         ends = np.array(sorted(last.values()), dtype=np.intp)
         return ends
 
+    def looks(self, order: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
+        """Return where to look for the sake of prices: nowhere, because each feature costs something."""
+        return np.zeros(0, dtype=np.intp)
+
     def total(self, features: Sequence[int]) -> float:
         """Return what these features cost, bought together."""
         return float(self.price[np.unique(self.purchase[list(features)])].sum()) if len(features) else 0.0

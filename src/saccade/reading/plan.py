@@ -55,6 +55,11 @@ class Plan(NamedTuple):
         return int(self.unit.max()) + 1 if self.unit.size else self.n_features
 
     @property
+    def n_screens(self) -> int:
+        """How many of the trees are screens: they count in no score, and are the last."""
+        return int(np.count_nonzero(~np.any(self.coef != 0, axis=0))) if self.of_trees and not self.several else 0
+
+    @property
     def units(self) -> NDArray[np.uint32]:
         """The units in the order in which they are read."""
         units = self.order if self.unit.size == 0 else self.unit[self.order]
@@ -121,6 +126,8 @@ class Plan(NamedTuple):
             return f"All {n:,} {noun} of every row are read."
         most = f"at most {self.most_read:,}" if self.most_read < n else "all"
         lines = [f"Of {n:,} {noun}, {most} are read of a row, and fewer where a checkpoint decides it."]
+        if self.n_screens:
+            lines.append(f"Those from {n - self.n_screens} on are screens: what one column tells of all trees.")
         counts = self.units_among(self.checkpoints).tolist()
         for k, (start, stop) in enumerate(zip([0, *stops], stops, strict=False)):
             units = self.order[start:stop] if self.unit.size == 0 else self.unit[self.order[start:stop]]

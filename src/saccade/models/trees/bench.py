@@ -137,7 +137,7 @@ class Bench:
         total = np.repeat(ensemble.sum.start.astype(ensemble.sum.dtype)[:, None], size, axis=1)
         if X is not None and (size < FEWEST_TO_SCAN or are_walked(walks, slots.size, ensemble.score.size)):
             packed = walks.packed(X.values.dtype, by_slot=False)
-            sum_by_walk(packed, walks.trees, rules, table, ensemble.score, walks.every, X, rows, self._lanes, total)
+            sum_by_walk(packed, walks.trees, rules, table, walks.score, walks.every, X, rows, self._lanes, total)
             return total
         for at in range(0, size, self._together):
             count = min(self._together, size - at)
@@ -145,13 +145,13 @@ class Bench:
             if walks.scan is not None and count >= FEWEST_TO_SCAN:
                 storage.gather(slots, rows[at : at + count], count, self._columns)
                 sum_by_scan(
-                    walks.scan, nodes, walks.threshold(self._dtype), rules, walks.in_scan(table), ensemble.score,
+                    walks.scan, nodes, walks.threshold(self._dtype), rules, walks.in_scan(table), walks.score,
                     self._columns, count, self._bits, self._leaf, part,
                 )  # fmt: skip
             else:
                 brought = self._brought(slots, rows[at : at + count], count)
                 sum_by_walk(
-                    walks.packed(self._dtype, by_slot=True), walks.trees, rules, table, ensemble.score, walks.every,
+                    walks.packed(self._dtype, by_slot=True), walks.trees, rules, table, walks.score, walks.every,
                     brought, self._numbers, self._lanes, part,
                 )  # fmt: skip
             total[:, at : at + count] = part

@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 
 from saccade.kernels.tree_walks import MOST_CATEGORIES
 
-__all__ = ["Ensemble", "Nodes", "Sum"]
+__all__ = ["NO_SCORE", "Ensemble", "Nodes", "Sum"]
 
 Reals = NDArray[np.float64]
 
 # The smallest positive number: the margin from which on most libraries give two classes' second label.
 ABOVE_ZERO = float(np.nextafter(0.0, 1.0))
+# In place of a score, for the trees that count in none (``screens.py``).
+NO_SCORE = -1
 
 
 class Nodes(NamedTuple):
@@ -66,7 +68,8 @@ class Ensemble:
     """
 
     nodes: Nodes
-    score: NDArray[np.int32]  # (trees,) the score that a tree of one output counts in; zeros where there are several
+    # (trees,) the score that a tree of one output counts in; zeros where there are several; trees of no score come last
+    score: NDArray[np.int32]
     n_scores: int  # 1 for two classes
     n_columns: int
     sum: Sum
@@ -77,6 +80,11 @@ class Ensemble:
     takes_missing: bool = True  # else NaN is an error, as it is for the library
     # Probability of the second class, by the margin: 1 / (1 + exp(-slope * margin)); None: (1 + margin) / 2.
     slope: float | None = 1.0
+
+    @property
+    def n_counting(self) -> int:
+        """How many trees count in a score."""
+        return int(np.count_nonzero(self.score != NO_SCORE))
 
     def codes_of(self, values: NDArray[np.floating]) -> Reals:
         """Return the categories that numbers are taken for, as walks take them; -1 for what is in no set."""

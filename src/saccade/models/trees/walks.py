@@ -198,8 +198,13 @@ class Walks:
 
     @cached_property
     def every(self) -> NDArray[np.uint32]:
-        """The numbers of all trees."""
-        return np.arange(self.ensemble.score.size, dtype=np.uint32)
+        """The numbers of the trees that a full read adds up."""
+        return np.arange(self.ensemble.n_counting, dtype=np.uint32)
+
+    @cached_property
+    def score(self) -> NDArray[np.int32]:
+        """The score that each of them counts in."""
+        return self.ensemble.score[: self.ensemble.n_counting]
 
     def needs(self, purchase: NDArray[np.intp]) -> NDArray[np.uint64]:
         """Return the purchases that bring the columns on the way to each node: bits, in (nodes, words).
