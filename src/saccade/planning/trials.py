@@ -27,6 +27,12 @@ class Predicted:
     label: NDArray[np.intp]  # (rows, checkpoints)
     sigma: Reals  # (checkpoints,) σ_k, root mean square of the residuals, rows near the decision weighted most
 
+    @classmethod
+    def pooled(cls, folds: "list[Predicted]") -> "Predicted":
+        """Return what was predicted of all rows, fold by fold."""
+        lead, label = (np.concatenate([getattr(fold, name) for fold in folds]) for name in ("lead", "label"))
+        return cls(lead, label, np.sqrt(np.mean([fold.sigma**2 for fold in folds], axis=0)))
+
 
 @dataclass(frozen=True)
 class Trial:
