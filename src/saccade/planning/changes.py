@@ -46,14 +46,17 @@ class Changes:
         is at least z. So it stops at checkpoint k for the z above all that it offered before, up to what it offers
         there.
         """
+        changed = self.loss[:, chosen] != 0
+        some = np.flatnonzero(changed.any(axis=1))  # of most rows no label ever changes
+        reached, changed, entries = reached[some], changed[some], self.entry[some]
         before = np.full_like(reached, -np.inf)
         np.maximum.accumulate(reached[:, :-1], axis=1, out=before[:, 1:])
-        rows, stops = np.nonzero((self.loss[:, chosen] != 0) & (reached > before))
+        rows, stops = np.nonzero(changed & (reached > before))
         # Steps along the grid: the first that stops the row there, and the first that stops it earlier.
         first, end = (
             grid.size - np.searchsorted(grid[::-1], edge[rows, stops], side="right") for edge in (reached, before)
         )
-        entry = self.entry[rows, chosen[stops]]
+        entry = entries[rows, chosen[stops]]
         return Curves(entry, first, end, self, _table(entry, first, end, self, grid.size))
 
     def shares(self, counts: NDArray[np.integer]) -> Reals:
