@@ -8,14 +8,11 @@ from numpy.typing import NDArray
 
 from saccade.kernels.state import REST_SQUARED_WEIGHTS, TOTAL_VARIANCE
 from saccade.planning.boundaries import Boundary, Conditional
-from saccade.planning.families import Families, Family, Goal, Predictor, Priced, lead, plain_sums, plan_of, whole_plan
+from saccade.planning.families import Families, Family, Goal, Priced, plain_sums, plan_of, whole_plan
 from saccade.planning.fewest_columns import column_family
-from saccade.planning.orders import reading_order
-from saccade.planning.paths import PathPrices
-from saccade.planning.prices import Prices
-from saccade.planning.regression import Regression, emphasis, regress
+from saccade.planning.predictions import predict_rows, regression_of, with_the_rest
 from saccade.planning.stst import Moments, checkpoints, plan_prediction
-from saccade.planning.trials import predict_scores, try_predictors
+from saccade.planning.trials import try_predictors
 from saccade.planning.tuning import tune
 from saccade.promises.promise import Promise
 from saccade.reading.plan import Plan
@@ -25,11 +22,6 @@ __all__ = ["plan_columns", "plan_families"]
 Reals = NDArray[np.float64]
 Values = NDArray[np.floating[Any]]  # (rows, parts)
 
-# After how many features the predicted margin may be looked at.
-SIZES = np.array([1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 20, 24, 32, 40, 48, 64, 96, 128, 192, 256, 384])
-MOST_REGRESSED = int(SIZES[-1])
-# The share of the planning rows that the regression sees; thresholds are tuned on the others.
-REGRESSED_SHARE = 0.7
 # Settings: multiples of the thresholds that were tuned for, and of those that the paper's boundaries demand.
 FACTORS = np.geomspace(5.0, 0.2, 110)
 PAPER_FACTORS = np.geomspace(8.0, 0.25, 120)
@@ -43,12 +35,12 @@ def plan_families(priced: Priced, X: Values, boundary: Boundary, order: str, goa
     if isinstance(boundary, Conditional):
         return _conditional_families(priced, X, full, boundary, order, goal, seed)
     law = boundary.law(0.0)
-    regression = _regression(priced, X, full, Conditional(), "greedy", seed)
+    regression = regression_of(priced, X, full, Conditional(), "greedy", seed)
     # z = 1 is the paper's own threshold; a boundary without a level has a single plan.
     settings = PAPER_FACTORS if law is not None else np.ones(1)
-    features = _with_the_rest(regression.order, priced, "sorted", seed) if order == "greedy" else None
+    features = with_the_rest(regression.order, priced, "sorted", seed) if order == "greedy" else None
     if priced.scores.coef.shape[0] > 1:
-        order_of_all = _with_the_rest(np.arange(0), priced, order, seed) if features is None else features
+        order_of_all = with_the_rest(np.arange(0), priced, order, seed) if features is None else features
         several = Family(settings, _plans_of_sums(priced, X, boundary, order_of_all))
         return Families(regression, lambda promise: several)
     moments, (score,), (intercept,) = _moments_by_side(X, full[:, 0]), priced.scores.coef, priced.scores.intercept
@@ -66,7 +58,7 @@ def plan_columns(priced: Priced, X: Values, boundary: Conditional, seed: int) ->
     """Plan on rows for the fewest columns; nothing but their number depends on the promise."""
     boundary.check()
     full = X @ priced.scores.coef.T + priced.scores.intercept
-    regression = _regression(priced, X, full, boundary, "greedy", seed)
+    regression = regression_of(priced, X, full, boundary, "greedy", seed)
     ranked, family = column_family(priced, X, full, regression, boundary.focus)
     return Families(ranked, lambda promise: family)
 
@@ -84,33 +76,15 @@ def _moments_by_side(X: Values, margin: Reals) -> Moments:
     return Moments(known, mean, var)
 
 
-def _regression(priced: Priced, X: Values, full: Reals, boundary: Conditional, order: str, seed: int) -> Regression:
-    if order.startswith("sampled"):
-        raise ValueError(f"order={order!r} reads features more than once: Conditional needs another, such as 'greedy'.")
-    size = min(MOST_REGRESSED, priced.scores.coef.shape[1])
-    given = None if order == "greedy" else reading_order(order, priced.magnitude, seed)[0][:size]
-    weight = emphasis(lead(full), boundary.focus)
-    return regress(X, priced.scores.coef, weight, size, ridge=boundary.ridge, prices=priced.prices, order=given)
-
-
 def _conditional_families(
     priced: Priced, X: Values, full: Reals, boundary: Conditional, order: str, goal: Goal, seed: int
 ) -> Families:
-    """Regress on most of the rows and tune on the others: features that were selected leave too small residuals."""
     boundary.check()
-    known = round(REGRESSED_SHARE * X.shape[0])
-    regression = _regression(priced, X[:known], full[:known], boundary, order, seed)
-    features = regression.order
-    predictors = [Predictor(size, 0, *regression.weights(size)) for size in _looks(priced.prices, features)]
-    if priced.scores.coef.shape[1] > features.size > 0:
-        features = _with_the_rest(features, priced, "sorted" if order == "greedy" else order, seed)
-        predictors += _beyond(priced, X[:known], features, regression.order.size)
-    whole = whole_plan(priced.scores, features)
-    if not predictors:  # no feature explains anything
-        return Families(regression, lambda promise: Family(np.array([np.inf]), lambda factor: whole))
-    predicted = predict_scores(priced, predictors, features, X[known:], full[known:], boundary.focus)
-    others = slice(known, None)
-    trial = try_predictors(priced, predictors, features, predicted, goal.labels.part(others), others)
+    made = predict_rows(priced, X, full, boundary, order, seed)
+    features, predictors, whole = made.features, made.predictors, whole_plan(priced.scores, made.features)
+    if made.predicted is None:
+        return Families(made.regression, lambda promise: Family(np.array([np.inf]), lambda factor: whole))
+    trial = try_predictors(priced, predictors, features, made.predicted, goal.labels.part(made.rows), made.rows)
 
     def family(promise: Promise) -> Family:
         choice = tune(trial, promise, goal.allowed(promise))
@@ -126,31 +100,7 @@ def _conditional_families(
 
         return Family(np.concatenate([[np.inf], FACTORS]), plan)
 
-    return Families(regression, family)
-
-
-def _looks(prices: Prices | PathPrices, features: NDArray[np.intp]) -> list[int]:
-    """Return after how many features a plan may look: only where every purchase so far is complete."""
-    ends = prices.complete(features)
-    return sorted({int(ends[k]) for k in np.searchsorted(ends, SIZES) if k < ends.size})
-
-
-def _beyond(priced: Priced, X: Values, features: NDArray[np.intp], regressed: int) -> list[Predictor]:
-    """Return predictors beyond the regression: plain sums, plus the mean of the unread rest."""
-    sizes, size = [], max(regressed + 1, 3 * regressed // 2)
-    while size < 0.75 * features.size:
-        sizes.append(size)
-        size = max(size + 1, 3 * size // 2)
-    coef = priced.scores.coef[:, features]
-    return plain_sums(coef, coef * X.mean(axis=0, dtype=np.float64)[features], sizes)
-
-
-def _with_the_rest(first: NDArray[np.intp], priced: Priced, order: str, seed: int) -> NDArray[np.intp]:
-    """Return these features, and then all others in their order."""
-    every = reading_order(order, priced.magnitude, seed)[0]
-    rest = every[~np.isin(every, first)]
-    begun = np.isin(priced.prices.purchase[rest], priced.prices.purchase[first])  # paid for already
-    return np.concatenate([first, rest[begun], rest[~begun]])
+    return Families(made.regression, family)
 
 
 def _plans_of_sums(
