@@ -181,7 +181,7 @@ class Conditional(BaseEstimator):
     Conditional(ridge=0.1)
     """
 
-    def __init__(self, focus: float = 0.2, ridge: float = 0.01) -> None:
+    def __init__(self, focus: float = 0.5, ridge: float = 0.01) -> None:
         self.focus = focus
         self.ridge = ridge
 

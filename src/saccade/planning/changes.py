@@ -46,15 +46,18 @@ class Changes:
         is at least z. So it stops at checkpoint k for the z above all that it offered before, up to what it offers
         there.
         """
+        changed = self.loss[:, chosen] != 0
+        some = np.flatnonzero(changed.any(axis=1))  # of most rows no label ever changes
+        reached, changed, entries = reached[some], changed[some], self.entry[some]
         before = np.full_like(reached, -np.inf)
         np.maximum.accumulate(reached[:, :-1], axis=1, out=before[:, 1:])
-        rows, stops = np.nonzero((self.loss[:, chosen] != 0) & (reached > before))
+        rows, stops = np.nonzero(changed & (reached > before))
         # Steps along the grid: the first that stops the row there, and the first that stops it earlier.
         first, end = (
             grid.size - np.searchsorted(grid[::-1], edge[rows, stops], side="right") for edge in (reached, before)
         )
-        entry = self.entry[rows, chosen[stops]]
-        return Curves(entry, first, end, self, _table(entry, first, end, self, grid.size))
+        entry = entries[rows, chosen[stops]]
+        return Curves(reached, entries[:, chosen], changed, grid, self, _table(entry, first, end, self, grid.size))
 
     def shares(self, counts: NDArray[np.integer]) -> Reals:
         shares: Reals = counts.reshape(2, self.n_classes, self.n_classes, *counts.shape[1:]) / self.loss.shape[0]
@@ -63,25 +66,23 @@ class Changes:
 
 @dataclass(frozen=True)
 class Curves:
-    """Changes of labels, and between which steps of a grid of thresholds each of them happens."""
+    """Changes of labels by the threshold of each class; of the rows, those whose label changes at some checkpoint."""
 
-    entry: NDArray[np.intp]
-    first: NDArray[np.intp]
-    end: NDArray[np.intp]
+    reached: Reals  # (rows, chosen checkpoints)
+    entry: NDArray[np.intp]  # likewise
+    changed: NDArray[np.bool_]  # likewise
+    grid: Reals
     changes: Changes
-    table: Reals | None  # (2, classes, classes, steps), for few classes
+    table: Reals | None  # (2, classes, classes, steps) where all classes have gone as far, for few of them
 
     def at(self, steps: NDArray[np.intp]) -> Reals:
-        """Return the shares of rows whose label changes where each class, if decided for, has gone so many steps.
-
-        Counted as if all classes had gone as far as each of them has, which is exact where they have.
-        """
-        classes = np.arange(steps.size)
-        if self.table is not None:
-            return self.table[:, :, classes, steps]
-        gone = steps[self.entry % steps.size]
-        happens = (self.first <= gone) & (gone < self.end)
-        return self.changes.shares(np.bincount(self.entry[happens], minlength=2 * steps.size**2))
+        """Return the shares of rows whose label changes where each class, if decided for, has gone so many steps."""
+        if self.table is not None and (steps == steps[0]).all():
+            return self.table[:, :, :, steps[0]]
+        stops = self.reached >= self.grid[steps][self.entry % steps.size]
+        rows, first = np.arange(stops.shape[0]), stops.argmax(axis=1)
+        happens = stops[rows, first] & self.changed[rows, first]
+        return self.changes.shares(np.bincount(self.entry[rows, first][happens], minlength=2 * steps.size**2))
 
 
 def _table(

@@ -19,11 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from saccade.planning.covariance import Covariance, OfRows
 from saccade.planning.paths import PathPrices
 from saccade.planning.prices import Prices
 from saccade.planning.threads import one_blas_thread
 
-__all__ = ["Regression", "emphasis", "centred", "regress"]
+__all__ = ["Regression", "emphasis", "centred", "regress", "regress_again", "regress_by"]
 
 Reals = NDArray[np.float64]
 
@@ -103,6 +104,16 @@ class Regression:
         gains = solve_triangular(factor, (self.factor @ self.gains)[positions], lower=True)
         return replace(self, order=self.order[positions], mean=self.mean[positions], factor=factor, gains=gains)
 
+    def leading(self, size: int) -> "Regression":
+        """Return the regression on the first of the features alone."""
+        return replace(
+            self,
+            order=self.order[:size],
+            mean=self.mean[:size],
+            factor=self.factor[:size, :size].copy(),
+            gains=self.gains[:size],
+        )
+
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields alone: what was derived from them is derived again."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
@@ -137,24 +148,27 @@ def regress(
 
     ``ridge`` is added to every variance, as a share of it, so that no unit of measurement matters.
     """
+    return regress_by(OfRows(X, weight), coef, size, ridge=ridge, prices=prices, order=order)
+
+
+def regress_by(
+    rows: Covariance,
+    coef: Reals,
+    size: int,
+    *,
+    ridge: float,
+    prices: Prices | PathPrices,
+    order: NDArray[np.intp] | None = None,
+) -> Regression:
+    """Regress scores on ever more features by what the rows tell of their covariances."""
     scores, n = coef.shape
-    weight32 = weight.astype(X.dtype)
-    centre = weight32 @ X
-    X = X - centre  # a copy, because single precision would drown in the rounding of means that are large
-    mean = centre.astype(np.float64) + (weight32 @ X).astype(np.float64)
-    variance = _variance(X, weight32)
-    penalty = ridge * np.maximum(variance, 0)
-    margin = X @ coef.T.astype(X.dtype)
-    rounding = weight @ margin.astype(np.float64)  # the mean of the centred margins is zero but for rounding
-    expected = coef @ mean
-    residual_variance = np.maximum(variance, 0) + penalty
+    constant, penalty = rows.constant, ridge * rows.variance
+    residual_variance = rows.variance + penalty
     smallest = NEGLIGIBLE * residual_variance
-    constant = variance <= (8 * np.finfo(X.dtype).eps * mean) ** 2
     # cov(x_j, S); the ridge stands for noise of its own in every feature, which S contains with its weight.
-    deviation = weight32[:, None] * (margin - rounding).astype(X.dtype)
-    unexplained = (X.T @ deviation).astype(np.float64) + penalty[:, None] * coef.T
-    score_covariance = (margin - rounding).T.astype(np.float64) @ deviation + (penalty * coef) @ coef.T
-    groups = {int(group): _within(X, weight32, prices.members(int(group)), penalty) for group in prices.groups}
+    unexplained = rows.with_scores(coef) + penalty[:, None] * coef.T
+    score_covariance = rows.of_scores(coef) + (penalty * coef) @ coef.T
+    groups = {int(group): _within(rows, prices.members(int(group)), penalty) for group in prices.groups}
     basket = prices.basket()
     bought: list[int] = []  # features of a purchase that was picked, still to be read
     loadings = np.zeros((n, size))
@@ -183,7 +197,7 @@ def regress(
             loadings[pivot, k] = 1.0
             continue
         scale = np.sqrt(max(residual_variance[pivot], 1e-300))
-        covariance = (X.T @ (weight32 * X[:, pivot])).astype(np.float64)
+        covariance = rows.column(pivot)
         covariance[pivot] += penalty[pivot]
         loading = (covariance - loadings[:, :k] @ loadings[pivot, :k]) / scale
         loading[np.array(chosen[:-1], dtype=np.intp)] = 0
@@ -193,18 +207,31 @@ def regress(
         unexplained = unexplained - loading[:, None] * gain
     reading = np.array(chosen, dtype=np.intp)
     factor = np.tril(loadings[reading][:, : reading.size])
-    return Regression(reading, mean[reading], factor, gains[: reading.size], expected, score_covariance)
+    return Regression(reading, rows.mean[reading], factor, gains[: reading.size], coef @ rows.mean, score_covariance)
 
 
-def _within(
-    X: NDArray[np.floating[Any]],
-    weight: NDArray[np.floating[Any]],
-    members: NDArray[np.intp],
-    ridge: Reals,
-) -> tuple[NDArray[np.intp], Reals]:
+def regress_again(known: Regression, rows: Covariance, coef: Reals, *, ridge: float) -> Regression:
+    """Regress scores on the features of a known regression, in its order, by other rows: one decomposition."""
+    order, penalty = known.order, ridge * rows.variance
+    # A feature that is constant on these rows, or follows from others, shall weigh nothing, and not fail.
+    least = NEGLIGIBLE * (known.factor**2).sum(axis=1)
+    factor: Reals = np.linalg.cholesky(rows.among(order) + np.diag(penalty[order] + least)).astype(np.float64)
+    unexplained = rows.with_scores(coef) + penalty[:, None] * coef.T
+    gains = solve_triangular(factor, unexplained[order], lower=True)
+    score_covariance = rows.of_scores(coef) + (penalty * coef) @ coef.T
+    return replace(
+        known,
+        mean=rows.mean[order],
+        factor=factor,
+        gains=gains,
+        expected=coef @ rows.mean,
+        score_covariance=score_covariance,
+    )
+
+
+def _within(rows: Covariance, members: NDArray[np.intp], penalty: Reals) -> tuple[NDArray[np.intp], Reals]:
     """Return the features of a group and their covariance."""
-    values = X[:, members]
-    return members, (values.T @ (weight[:, None] * values)).astype(np.float64) + np.diag(ridge[members])
+    return members, rows.among(members) + np.diag(penalty[members])
 
 
 def _worth(
@@ -246,12 +273,3 @@ def centred(unexplained: Reals) -> Reals:
     """Centre across classes where there are several scores: only score differences matter."""
     several = unexplained.shape[1] > 1
     return unexplained - unexplained.mean(axis=1, keepdims=True) if several else unexplained
-
-
-def _variance(X: NDArray[np.floating[Any]], weight: NDArray[np.floating[Any]]) -> Reals:
-    """Return the weighted variances of centred values, without a second array of X's size."""
-    variance = np.empty(X.shape[1])
-    for start in range(0, X.shape[1], 1024):
-        part = X[:, start : start + 1024]
-        variance[start : start + 1024] = weight @ (part * part)
-    return variance

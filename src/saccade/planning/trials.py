@@ -15,8 +15,10 @@ __all__ = ["Predicted", "Trial", "predict_scores", "try_predictors"]
 
 Reals = NDArray[np.float64]
 
-# What it costs to look at a row, and to weigh one value, where reading a feature costs 1: roughly as measured, in time.
+# What it costs to look at a row, and to weigh one value, where reading a feature, or a step down a tree, costs 1: roughly
+# as measured, in time. After a look at trees the columns of the rows that are left are brought together again.
 LOOKING, WEIGHING = 0.8, 0.05
+LOOKING_IN_STEPS, WEIGHING_IN_STEPS = 8.0, 0.1
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,12 @@ class Predicted:
     lead: Reals  # (rows, checkpoints) predicted distance from the decision
     label: NDArray[np.intp]  # (rows, checkpoints)
     sigma: Reals  # (checkpoints,) σ_k, root mean square of the residuals, rows near the decision weighted most
+
+    @classmethod
+    def pooled(cls, folds: "list[Predicted]") -> "Predicted":
+        """Return what was predicted of all rows, fold by fold."""
+        lead, label = (np.concatenate([getattr(fold, name) for fold in folds]) for name in ("lead", "label"))
+        return cls(lead, label, np.sqrt(np.mean([fold.sigma**2 for fold in folds], axis=0)))
 
 
 @dataclass(frozen=True)
@@ -82,13 +90,15 @@ def try_predictors(
 ) -> Trial:
     """Return what the predictors would decide, and what it costs to come to each; ``rows`` of those that plan."""
     sizes = np.array([predictor.size for predictor in predictors], dtype=np.int64)
-    weighed = np.array([predictor.size - predictor.first for predictor in predictors])
+    weighed = np.array([predictor.size - predictor.first for predictor in predictors]) * priced.scores.intercept.size
+    of_columns = priced.scores.parts_are_columns
+    looking, weighing = (LOOKING, WEIGHING) if of_columns else (LOOKING_IN_STEPS, WEIGHING_IN_STEPS)
     return Trial(
         predicted=predicted,
         labels=labels,
         sizes=sizes,
         spent=priced.prices.spent(features, sizes, rows),
-        checking=priced.looking * (LOOKING + WEIGHING * weighed * priced.scores.intercept.size),
+        checking=priced.looking * (looking + weighing * weighed),
         everything=priced.prices.everything(rows),
         continues=np.array([predictor.first > 0 for predictor in predictors]),
     )

@@ -55,8 +55,8 @@ class Choice:
 def tune(trial: Trial, promise: Promise, allowed: Allowed) -> Choice:
     """Choose exponent, checkpoints and thresholds by class for the least cost among those whose errors are allowed.
 
-    First the exponent and the last checkpoint, with all others before it; then backward elimination: the checkpoint
-    whose absence saves most is dropped, while that saves anything. A look costs time, and is a chance to be wrong.
+    First the exponent and the last checkpoint, with all others before it; then backward elimination: each checkpoint
+    in turn is dropped if that costs no more, again and again. A look costs time, and is a chance to be wrong.
     At the end the classes' thresholds are traded against each other.
     """
     changes = Changes.of(trial, promise)
@@ -76,16 +76,16 @@ def tune(trial: Trial, promise: Promise, allowed: Allowed) -> Choice:
         ),
         key=_Thresholds.cost,
     )
-    while best.choice.checkpoints.size > 1:
-        chosen = best.choice.checkpoints
-        droppable = chosen[:-1][~trial.continues[chosen[1:]]]
-        if droppable.size == 0:
-            break
-        fewer = (tried(replace(best.choice, checkpoints=np.setdiff1d(chosen, [k]))) for k in droppable)
-        dropped = min(fewer, key=_Thresholds.cost)
-        if dropped.cost() > best.cost():
-            break
-        best = dropped
+    dropped = True
+    while dropped:
+        dropped = False
+        for k in best.choice.checkpoints[:-1]:
+            chosen = best.choice.checkpoints
+            after = chosen[np.searchsorted(chosen, k) + 1]
+            if not trial.continues[after]:
+                fewer = tried(replace(best.choice, checkpoints=chosen[chosen != k]))
+                if fewer.cost() <= best.cost():
+                    best, dropped = fewer, True
     return best.traded().choice_made()
 
 
