@@ -15,8 +15,8 @@ __all__ = ["Predicted", "Trial", "predict_scores", "try_predictors"]
 
 Reals = NDArray[np.float64]
 
-# What it costs to look at a row, and to weigh one value, where reading a feature, or a step down a tree, costs 1: roughly
-# as measured, in time. After a look at trees the columns of the rows that are left are brought together again.
+# What it costs to look at a row, and to weigh one value, where reading a feature, or a step down a tree, costs 1:
+# roughly as measured, in time. After a look at trees the columns of the rows that are left are brought together again.
 LOOKING, WEIGHING = 0.8, 0.05
 LOOKING_IN_STEPS, WEIGHING_IN_STEPS = 8.0, 0.1
 
