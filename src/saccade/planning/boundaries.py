@@ -172,7 +172,8 @@ class Conditional(BaseEstimator):
     focus : float
         Rows whose margin is within this share of the median magnitude count most when the prediction is planned.
     ridge : float
-        Added to every feature's variance, as a share of it. Of up to 1,000 rows at least 20 over their number.
+        Added to every feature's variance, as a share of it. It is at least 20 over the number of planning rows where
+        these are up to 1,000, and, for trees, 0.4 times the number of trees over that of the rows.
 
     Examples
     --------
