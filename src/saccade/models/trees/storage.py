@@ -22,7 +22,7 @@ from saccade.reading.tables import ColumnSource, Table, as_table
 __all__ = ["BLOCK", "BLOCK_OF_LARGE_TREES", "Direct", "Layout", "Rows", "Slots", "Storage", "storage_of"]
 
 # Rows that a plan is run over together: more where trees are large, because each is fetched once for a block.
-BLOCK, BLOCK_OF_LARGE_TREES = 2**12, 2**14
+BLOCK, BLOCK_OF_LARGE_TREES = 2**12, 2**15
 
 Slots = NDArray[np.int32]
 Rows = NDArray[np.uint32]
