@@ -21,6 +21,8 @@ Reals = NDArray[np.float64]
 # each of them, and more where they are walked, so that a large tree is fetched once for many rows.
 MOST_SCANNED_VALUES, MOST_WALKED_VALUES = 2**16, 2**17
 MOST_SCANNED, FEWEST_TOGETHER = 1024, 256
+# Of a table so many values of a block are held.
+MOST_HELD_VALUES = 2**22
 
 
 class Rules(NamedTuple):
@@ -96,8 +98,10 @@ class Walks:
 
     @property
     def block(self) -> int:
-        """How many rows a plan is run over together."""
-        return BLOCK_OF_LARGE_TREES if self.trees.large else BLOCK
+        """How many rows a plan is run over together: more of large trees, unless a table took much room."""
+        if not self.trees.large:
+            return BLOCK
+        return max(BLOCK, min(BLOCK_OF_LARGE_TREES, MOST_HELD_VALUES // max(self.used.size, 1)))
 
     @cached_property
     def together(self) -> int:
