@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lightgbm import LGBMClassifier
 from reference_trees import leaf_of
+from sklearn.ensemble import AdaBoostClassifier, GradientBoostingClassifier
 from sklearn.model_selection import train_test_split
 
 import saccade
@@ -156,7 +157,10 @@ def test_inquiries_lazy_reads_and_files_agree_with_predict(priced, tmp_path):
     records = rows.to_dict("records")
     lazily = attentive.predict_lazily(lambda row, column: row[column], records)
     np.testing.assert_array_equal(lazily.label, reading.label)
-    whole = reading.n_read == attentive.plan_.n_units
+    whole = ~reading.stopped
+    # Its own trees, and the screens that the plan read before.
+    to_the_end = attentive.plan_.n_units - attentive.plan_.weightless.sum()
+    assert (reading.n_read[whole] == to_the_end).all()
     np.testing.assert_array_equal(reading.label[whole], model.predict(rows)[whole])
     saccade.save(attentive, tmp_path / "model.saccade")
     loaded = saccade.load(tmp_path / "model.saccade")
@@ -199,3 +203,25 @@ def test_several_classes_have_none():
     model = make().fit(X[:1000], y[:1000])
     attentive = attend(model, X[1000:], delta=0.1, costs={"age": 2.0}, random_state=0)
     assert (attentive.additive_.ensemble.score != NO_SCORE).all()
+
+
+@pytest.mark.parametrize("kind", [GradientBoostingClassifier, AdaBoostClassifier])
+@pytest.mark.parametrize("reads", [False, True])
+def test_a_missing_value_is_an_error_where_the_library_takes_none(kind, reads):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(5000, 12))
+    y = X[:, 0] * X[:, 1] + X[:, 2:6].sum(axis=1) + rng.logistic(size=5000) > 0
+    model = kind(n_estimators=20, random_state=0).fit(X[:2000], y[:2000])
+    terms = {"delta": 1e-6, "when_too_few": "read"} if reads else {"delta": 0.06}
+    attentive = attend(model, X[2000:], promise="rows", costs=np.arange(1.0, 13), random_state=0, **terms)
+    assert attentive.plan_.n_screens
+    if reads:
+        assert attentive.plan_.weightless.sum() == attentive.plan_.n_screens
+        assert attentive.plan_.describe() == "All 20 trees of every row are read."
+        assert (attentive.read(X[:9]).n_read == 20).all()
+    rows = X[:40].copy()
+    rows[3, np.unique(attentive.additive_.walks.used)] = np.nan
+    for read in (attentive.predict, attentive.read, attentive.full_margin):
+        for given_rows in (rows, np.asfortranarray(rows), rows[3:4]):
+            with pytest.raises(ValueError, match=r"row (3|0)"):
+                read(given_rows)

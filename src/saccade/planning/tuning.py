@@ -28,6 +28,8 @@ FEWEST_AT_THE_CLOSE = 16
 TRADED = 3
 # So many classes have thresholds of their own; of more, all go on together, because each would have a few rows.
 MOST_APART = 32
+# So many have them already while checkpoints are chosen: with more, that would take minutes.
+MOST_APART_BEFORE = 3
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ def tune(trial: Trial, promise: Promise, allowed: Allowed) -> Choice:
     never = np.full(trial.labels.n_classes, np.inf)
 
     def tried(choice: Choice) -> "_Thresholds":
-        return _Thresholds(trial, changes, allowed, choice).gone_on()
+        return _Thresholds(trial, changes, allowed, choice).gone_on(MOST_APART_BEFORE)
 
     may_close = [
         int(k) for k in np.flatnonzero(trial.sizes[:-1] >= FEWEST_AT_THE_CLOSE) if allowed(changes.at(int(k)) / CLOSING)
@@ -86,7 +88,7 @@ def tune(trial: Trial, promise: Promise, allowed: Allowed) -> Choice:
                 fewer = tried(replace(best.choice, checkpoints=chosen[chosen != k]))
                 if fewer.cost() <= best.cost():
                     best, dropped = fewer, True
-    return best.traded().choice_made()
+    return best.gone_on(MOST_APART).traded().choice_made()
 
 
 class _Thresholds:
@@ -105,9 +107,9 @@ class _Thresholds:
         self._closing = changes.at(int(chosen[-1])) if choice.closes else 0.0
         self.steps = np.zeros(trial.labels.n_classes, dtype=np.intp)
 
-    def gone_on(self) -> "_Thresholds":
-        """Go on from the safest thresholds while errors are allowed."""
-        self.steps = self._boldest(self.steps, np.ones(self.steps.size, dtype=bool))
+    def gone_on(self, most_apart: int) -> "_Thresholds":
+        """Go on while errors are allowed: up to so many classes each as far as it can."""
+        self.steps = self._boldest(self.steps, np.ones(self.steps.size, dtype=bool), most_apart)
         return self
 
     def cost(self) -> float:
@@ -122,7 +124,7 @@ class _Thresholds:
             for c in range(self.steps.size if self.steps.size <= MOST_APART else 0):
                 raised = self.steps.copy()
                 raised[c] = max(raised[c] - TRADED, 0)
-                steps = self._boldest(raised, np.arange(raised.size) != c)
+                steps = self._boldest(raised, np.arange(raised.size) != c, MOST_APART)
                 if self._cost(steps) < least:
                     self.steps, least, saved = steps, self._cost(steps), True
         return self
@@ -130,9 +132,9 @@ class _Thresholds:
     def choice_made(self) -> Choice:
         return replace(self.choice, z=Z_GRID[self.steps])
 
-    def _boldest(self, steps: NDArray[np.intp], free: NDArray[np.bool_]) -> NDArray[np.intp]:
+    def _boldest(self, steps: NDArray[np.intp], free: NDArray[np.bool_], most_apart: int) -> NDArray[np.intp]:
         """Go on with some classes while errors are allowed: first all of them together, then each alone."""
-        alone = list(np.eye(steps.size, dtype=bool)[free]) if steps.size <= MOST_APART else []
+        alone = list(np.eye(steps.size, dtype=bool)[free]) if steps.size <= most_apart else []
         for moves in ([free], alone):
             going_on = moves
             while going_on:

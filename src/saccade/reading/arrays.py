@@ -1,6 +1,6 @@
 """Dense arrays, whichever way their memory runs, and CSR matrices, as sources of columns with kernels of their own."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -41,6 +41,8 @@ def _read_only_view(X: NDArray[Any]) -> NDArray[Any]:
 class ArraySource:
     """A two-dimensional array of float32, float64 or uint8."""
 
+    weighs_all: ClassVar[bool] = True  # a compiled loop also multiplies values that have no weight
+
     def __init__(self, X: NDArray[Any]) -> None:
         self.X = _read_only_view(X)
         self.shape: tuple[int, int] = X.shape
@@ -62,6 +64,8 @@ class ArraySource:
 
 class CsrSource:
     """A CSR matrix of floats. Getting at a column is dear, so that a plan is run row by row."""
+
+    weighs_all: ClassVar[bool] = True
 
     def __init__(self, X: Any) -> None:
         self.X = as_read_only(X)

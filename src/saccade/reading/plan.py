@@ -95,7 +95,12 @@ class Plan(NamedTuple):
     @property
     def most_read(self) -> int:
         """How many units are read of a row at most: all, unless the last checkpoint decides every row."""
-        return int(self.units_among(self.checkpoints[-1:])[0]) if self.closes else self.n_units
+        return int(self.units_among(self.checkpoints[-1:])[0]) if self.closes else self.n_to_the_end
+
+    @property
+    def n_to_the_end(self) -> int:
+        """How many units are read of a row that is read to its end: all but screens that the plan passes by."""
+        return self.n_units - (int(np.count_nonzero(self.weightless)) if self.n_screens else 0)
 
     @property
     def weightless(self) -> NDArray[np.bool_]:
@@ -123,7 +128,7 @@ class Plan(NamedTuple):
         """
         n, stops, noun = self.n_units, self.checkpoints.tolist(), self.noun
         if not stops:
-            return f"All {n:,} {noun} of every row are read."
+            return f"All {self.n_to_the_end:,} {noun} of every row are read."
         most = f"at most {self.most_read:,}" if self.most_read < n else "all"
         lines = [f"Of {n:,} {noun}, {most} are read of a row, and fewer where a checkpoint decides it."]
         if self.n_screens:

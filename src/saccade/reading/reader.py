@@ -47,9 +47,9 @@ def _read(plan: Plan, source: Source) -> Outcome:
     if run is None:
         return _read_by_parts(plan, source)
     outcome: Outcome = run(plan)
-    if outcome.bad < 0 or not plan.weightless.any():
+    if outcome.bad < 0 or not getattr(source, "weighs_all", False) or not plan.weightless.any():
         return outcome
-    # A compiled loop also multiplies values without weight: the rows where one of them is not finite are read anew.
+    # The rows where a value without weight is not finite are read anew.
     doubtful = np.flatnonzero(~np.isfinite(outcome.margin).all(axis=1))
     again = _read_by_parts(plan, source.take(doubtful))
     for written, values in zip(outcome[:3], again[:3], strict=True):

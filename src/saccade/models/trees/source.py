@@ -68,7 +68,7 @@ class TreeSource:
                 undecided.append(room.rows[:size].copy())
         # Those of all blocks together, so that a large tree is fetched once for many rows.
         if undecided:
-            self._read_out(np.concatenate(undecided), margin, n_read, stopped)
+            self._read_out(plan, np.concatenate(undecided), margin, n_read, stopped)
         lacking = strict and np.isnan(margin[:, 0]).any()  # leaves are finite, and so are their sums
         return Outcome(*written, int(np.argmax(np.isnan(margin[:, 0]))) if lacking else -1)
 
@@ -82,7 +82,7 @@ class TreeSource:
         rows[: good.size] = good
         return int(good.size)
 
-    def _read_out(self, rows: Rows, margin: Reals, n_read: Any, stopped: Any) -> None:
-        """Read rows by all trees."""
+    def _read_out(self, plan: Plan, rows: Rows, margin: Reals, n_read: Any, stopped: Any) -> None:
+        """Read rows by all trees that count."""
         margin[rows] = self._model.margins(self.bench.sums(rows, rows.size))
-        n_read[rows], stopped[rows] = self.shape[1], False
+        n_read[rows], stopped[rows] = plan.n_to_the_end if plan.n_screens else plan.n_features, False
