@@ -28,7 +28,6 @@ from saccade.exceptions import ModelFileError
 from saccade.files.archive import Archive, read_archive, signed, write_archive
 from saccade.files.trees import trees_from, trees_parts
 from saccade.models.trees.imported import Categories
-from saccade.models.trees.levels import depths
 from saccade.models.trees.model import TreeModel
 from saccade.reading.plan import Plan
 from saccade.reading.reader import read_plan
@@ -221,14 +220,6 @@ def test_any_trees_come_back_as_they_were(seed, kind, outputs):
     np.testing.assert_array_equal(loaded.raw(loaded.sums(rows)), model.raw(model.sums(rows)))
     assert estimator.predict(rows).shape == (40,)
     assert loaded.categories.keys() == model.categories.keys()
-
-
-def test_the_depth_of_a_long_chain_is_found():
-    splits = 50_000
-    left = np.arange(2 * splits + 1)
-    left[0:-1:2] = np.arange(1, 2 * splits, 2)  # every second child has children, the one behind it
-    nodes = grown_ensemble(0).nodes._replace(root=np.zeros(1, np.int32), left=left.astype(np.int32))
-    assert depths(nodes).tolist() == [splits]
 
 
 def a_plan(model):

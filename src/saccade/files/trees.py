@@ -14,7 +14,6 @@ from saccade.exceptions import ModelFileError
 from saccade.files.archive import Archive
 from saccade.files.categories import categories_from, categories_parts
 from saccade.models.trees.ensemble import NO_SCORE, Ensemble, Nodes, Sum
-from saccade.models.trees.levels import depths
 from saccade.models.trees.loaded import LoadedTrees
 from saccade.models.trees.model import TreeModel
 
@@ -22,8 +21,7 @@ __all__ = ["trees_from", "trees_parts"]
 
 Arrays = dict[str, NDArray[Any]]
 
-# The depth of a tree follows from its nodes.
-KEPT = tuple(name for name in Nodes._fields if name != "depth")
+KEPT = Nodes._fields
 DTYPES: dict[str, type[np.floating]] = {"float32": np.float32, "float64": np.float64}
 # The weights of all parts in all scores take at most a gigabyte: a small file can ask for many classes.
 MOST_WEIGHTS = 2**27
@@ -142,7 +140,6 @@ def _nodes(about: Archive, n_columns: int) -> Nodes:
     n_nodes = left.size
     nodes = Nodes(
         root=about.array("nodes.root", np.int32, (None,)),
-        depth=np.zeros(0, np.int32),
         column=about.array("nodes.column", np.int32, (n_nodes,)),
         threshold=about.array("nodes.threshold", np.float64, (n_nodes,), finite=False),
         left=left,
@@ -154,7 +151,7 @@ def _nodes(about: Archive, n_columns: int) -> Nodes:
     )
     _check_children(nodes)
     _check_questions(nodes, n_columns)
-    return nodes._replace(depth=depths(nodes))
+    return nodes
 
 
 def _check_children(nodes: Nodes) -> None:

@@ -4,10 +4,10 @@ from saccade.kernels.compiling import kernel
 
 
 @kernel
-def number_siblings(left, right, starts, sizes, to, where, depth):
+def number_siblings(left, right, starts, sizes, to, where):
     """Number each tree's nodes level by level, so that siblings are side by side.
 
-    ``to`` gets the new place of each node, ``where`` the node at each place, ``depth`` the steps to the deepest leaf.
+    ``to`` gets the new place of each node, ``where`` the node at each place.
     Return whether these are trees: every node but the first has one parent.
     """
     for t in range(starts.shape[0]):
@@ -28,7 +28,6 @@ def number_siblings(left, right, starts, sizes, to, where, depth):
                 to[start + first], to[start + second] = start + added, start + added + 1
                 where[start + added], where[start + added + 1] = start + first, start + second
                 added += 2
-            depth[t] += added > end
             begin, end = end, added
         if end != size:
             return False

@@ -45,8 +45,7 @@ def assemble(trees: Sequence[Tree]) -> Nodes:
 
     given = (joined("left", np.int64), joined("right", np.int64))
     to, where = np.full(n_nodes, -1), np.full(n_nodes, -1)  # the new place of each node, and the node at each place
-    depth = np.zeros(len(trees), np.int32)
-    if not number_siblings(*given, starts, sizes, to, where, depth):
+    if not number_siblings(*given, starts, sizes, to, where):
         raise ValueError("A tree has a child that is no node of it, or a node with two parents.")
     value = np.concatenate([np.asarray(tree.value, np.float64).reshape(tree.left.size, -1) for tree in trees])
     if not np.isfinite(value[given[0] < 0]).all():
@@ -65,7 +64,6 @@ def assemble(trees: Sequence[Tree]) -> Nodes:
 
     return Nodes(
         root=starts.astype(np.int32),
-        depth=depth,
         column=placed(column, 0),
         threshold=placed(threshold, np.inf),
         left=to[left][where].astype(np.int32),

@@ -31,7 +31,6 @@ class Nodes(NamedTuple):
     """
 
     root: NDArray[np.int32]  # (trees,)
-    depth: NDArray[np.int32]  # (trees,) steps from the root to the deepest leaf
     column: NDArray[np.int32]  # (nodes,)
     threshold: Reals  # (nodes,)
     left: NDArray[np.int32]  # (nodes,)
