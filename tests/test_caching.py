@@ -1,16 +1,20 @@
 """Compiled kernels are kept from one process to the next, and nothing that is wrong with what is kept does harm.
 
-Each test has a copy of the package with two kernels of its own, one compiled into the other, and runs it in processes.
+Each test has a copy of the package with two functions of its own, one compiled into the other, and imports it anew.
 """
 
-import ast
+import errno
+import importlib
 import os
+import pickle
 import pty
 import shutil
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
+import numba
 import pytest
 
 import saccade
@@ -34,23 +38,19 @@ def add(x, pair):
 """
 PAIR = "from typing import NamedTuple\n\nclass Pair(NamedTuple):\n    first: float\n    second: float\n"
 RUN = """
-import warnings
 from saccade.pair import *
 from saccade.kernels.caller import add
-
-with warnings.catch_warnings(record=True) as said:
-    warnings.simplefilter("always")
-    sums = add(1.0, Pair(10.0, 20.0)), add(1, Pair(10.0, 20.0))
-print([*sums, sum(add.stats.cache_misses.values()), [(type(w.message).__name__, str(w.message)) for w in said]])
+total = add(1.0, Pair(10.0, 20.0))
+compiled = sum(add.stats.cache_misses.values())
 """
 
 
 class Installation:
-    """A copy of the package that is small enough to be compiled in a moment, and what its processes are told."""
+    """A copy of the package that is small enough to be compiled in a moment."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, monkeypatch):
         self.package, self.cache, self.home = folder / "lib" / "saccade", folder / "cache", folder / "home"
-        self.kernels = self.package / "kernels"
+        self.kernels, self._monkeypatch = self.package / "kernels", monkeypatch
         self.kernels.mkdir(parents=True)
         for name in ("__init__.py", "exceptions.py", "version.py"):
             shutil.copy(PACKAGE / name, self.package)
@@ -59,65 +59,89 @@ class Installation:
         self.write("kernels/callee.py", CALLEE)
         self.write("kernels/caller.py", CALLER)
         self.write("pair.py", PAIR)
-        self.environment = {key: value for key, value in os.environ.items() if not key.startswith(("NUMBA_", "XDG_"))}
-        self.environment |= {"PYTHONPATH": str(folder / "lib"), "HOME": str(self.home)}
-        self.environment |= {"NUMBA_CACHE_DIR": str(self.cache)}
+        monkeypatch.setattr(sys, "dont_write_bytecode", True)
+        monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+        self.choose(self.cache)
+        self.live_in(self.home)
+
+    def choose(self, folder):
+        """Set NUMBA_CACHE_DIR, which numba has read already."""
+        self._monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder))
+        self._monkeypatch.setattr(numba.config, "CACHE_DIR", str(folder))
+
+    def live_in(self, home):
+        self._monkeypatch.setenv("HOME", str(home))
 
     def write(self, name, source):
         (self.package / name).write_text(source)
 
-    def start(self, script=RUN, **streams):
-        command = [sys.executable, "-c", script]
-        return subprocess.Popen(command, env=self.environment, text=True, stdout=subprocess.PIPE, **streams)
-
     def run(self, script=RUN):
-        """Return both sums, how many kernels were compiled, and the warnings."""
-        process = self.start(script, stderr=subprocess.PIPE)
-        out, error = process.communicate()
-        assert (process.returncode, error) == (0, "")
-        return ast.literal_eval(out)
+        """Import it anew and add; return the sum, how many kernels were compiled, and the warnings."""
+        others = _without_the_package()
+        sys.path.insert(0, str(self.package.parent))
+        importlib.invalidate_caches()
+        try:
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                exec(script, names := {})
+        finally:
+            sys.path.remove(str(self.package.parent))
+            _without_the_package()
+            sys.modules.update(others)
+        return [names["total"], names["compiled"], *(warning.message for warning in said)]
+
+    def start(self, script=RUN, **streams):
+        """Do the same in a process of its own, which prints the sum and how many kernels were compiled."""
+        environment = os.environ | {"PYTHONPATH": str(self.package.parent)}
+        command = [sys.executable, "-c", f"{script}\nprint(total, compiled)"]
+        return subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE, **streams)
 
     def files(self, folder=None):
         return sorted((folder or self.cache).rglob("*.nbc"))
 
 
+def _without_the_package():
+    """Take what was imported of the package away, and return it."""
+    return {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] == "saccade"}
+
+
 @pytest.fixture
-def installation(tmp_path):
-    return Installation(tmp_path)
+def installation(tmp_path, monkeypatch):
+    return Installation(tmp_path, monkeypatch)
 
 
 def test_a_kernel_is_compiled_once(installation):
-    assert installation.run() == [11, 11, 2, []]
-    assert installation.run() == [11, 11, 0, []]
+    assert installation.run() == [11, 1]
+    assert installation.run() == [11, 0]
 
 
 def test_an_edit_of_what_is_compiled_into_a_kernel_is_seen(installation):
     installation.run()
     installation.write("kernels/callee.py", CALLEE.replace("first", "second"))
-    assert installation.run() == [21, 21, 2, []]
+    assert installation.run() == [21, 1]
     installation.write("kernels/callee.py", CALLEE)
-    assert installation.run() == [11, 11, 0, []]
+    assert installation.run() == [11, 0]
 
 
 def test_fields_that_change_places_are_seen(installation):
     installation.run()
     installation.write("pair.py", PAIR.replace("first", "third").replace("second", "first"))
-    assert installation.run() == [21, 21, 2, []]
+    assert installation.run() == [21, 1]
 
 
 def test_a_named_tuple_that_is_gone_does_no_harm(installation):
     installation.run()
     installation.write("pair.py", PAIR.replace("Pair", "Couple"))
-    assert installation.run(RUN.replace("Pair", "Couple")) == [11, 11, 2, []]
+    assert installation.run(RUN.replace("Pair", "Couple")) == [11, 1]
 
 
 def test_sources_that_change_while_a_process_runs_are_not_kept_as_what_they_were(installation):
     edited = CALLEE.replace("first", "second")
     edit = f"import saccade.kernels.caching, pathlib; pathlib.Path({str(installation.kernels / 'callee.py')!r})"
-    assert installation.run(f"{edit}.write_text({edited!r})\n{RUN}") == [21, 21, 2, []]
+    assert installation.run(f"{edit}.write_text({edited!r})\n{RUN}") == [21, 1]
     assert installation.files() == []
     installation.write("kernels/callee.py", CALLEE)
-    assert installation.run() == [11, 11, 2, []]
+    assert installation.run() == [11, 1]
 
 
 @pytest.mark.parametrize(
@@ -134,26 +158,29 @@ def test_a_damaged_file_is_compiled_and_written_anew(installation, damage):
     installation.run()
     for path in installation.files():
         damage(path)
-    assert installation.run() == [11, 11, 2, []]
-    assert installation.run() == [11, 11, 0, []]
+    assert installation.run() == [11, 1]
+    assert installation.run() == [11, 0]
 
 
-def test_what_cannot_be_unpickled_is_compiled_anew(installation):
+def test_what_cannot_be_unpickled_is_compiled_anew(installation, monkeypatch):
     installation.run()
-    script = """
-import pickle
-def fail(_): raise ModuleNotFoundError("moved")
-pickle.loads = fail
-"""
-    assert installation.run(script + RUN) == [11, 11, 2, []]
+    monkeypatch.setattr(pickle, "loads", failing(ModuleNotFoundError("moved")))
+    assert installation.run() == [11, 1]
 
 
-def test_processes_that_compile_at_once_do_not_disturb_each_other(installation):
-    processes = [installation.start(RUN.replace("1.0, Pair", f"{kind}, Pair")) for kind in ("1.0", "True", "1.0")]
+def failing(error):
+    def fail(*_):
+        raise error
+
+    return fail
+
+
+def test_processes_share_what_they_compile_at_once(installation):
+    processes = [installation.start(RUN.replace("add(1.0", f"add({number}")) for number in ("1.0", "True", "1.0")]
     for process in processes:
-        assert process.communicate()[0].startswith("[11.0, 11.0, 2, []]")
-    assert installation.run() == [11, 11, 0, []]
-    assert len(installation.files()) == 3
+        assert process.communicate()[0].startswith("11.0 ")
+    assert installation.run() == [11, 0]
+    assert len(installation.files()) == 2
     assert not list(installation.cache.rglob("*.tmp"))
 
 
@@ -171,51 +198,48 @@ def test_old_states_do_not_pile_up(installation):
 
 
 def test_without_a_choice_kernels_are_kept_beside_their_sources_else_for_the_user(installation):
-    del installation.environment["NUMBA_CACHE_DIR"]
+    installation.choose("")
     beside = installation.kernels / "__pycache__"
-    assert installation.run() == [11, 11, 2, []]
-    assert len(installation.files(beside)) == 2
+    assert installation.run() == [11, 1]
+    assert len(installation.files(beside)) == 1
     shutil.rmtree(beside)
     beside.write_text("nothing can be written beside the sources")
-    assert installation.run() == [11, 11, 2, []]
-    assert len(installation.files(installation.home)) == 2
-    assert installation.run() == [11, 11, 0, []]
+    assert installation.run() == [11, 1]
+    assert len(installation.files(installation.home)) == 1
+    assert installation.run() == [11, 0]
 
 
 def test_kernels_that_were_compiled_when_a_read_only_installation_was_made_are_read(installation):
-    del installation.environment["NUMBA_CACHE_DIR"]
+    installation.choose("")
     installation.run()
-    installation.environment["HOME"] = os.devnull
-    for path in (installation.kernels / "__pycache__").rglob("*"):
-        path.chmod(path.stat().st_mode & ~0o222)
-    assert installation.run() == [11, 11, 0, []]
+    installation.live_in(os.devnull)
+    paths = [installation.kernels, *(installation.kernels / "__pycache__").rglob("*")]
+    for path in paths:
+        path.chmod(0o500)
+    assert installation.run() == [11, 0]
+    for path in paths:
+        path.chmod(0o700)
 
 
 @pytest.mark.parametrize("chosen", [True, False])
 def test_where_nothing_can_be_kept_one_warning_says_what_to_do(installation, chosen):
     (installation.kernels / "__pycache__").write_text("")
-    installation.environment["HOME"] = os.devnull
-    if chosen:
-        installation.cache.write_text("a file, and no folder")
-    else:
-        del installation.environment["NUMBA_CACHE_DIR"]
-    *counted, [(kind, message)] = installation.run()
-    assert counted == [11, 11, 2]
-    assert kind == KernelsNotKeptWarning.__name__
-    assert "Set the environment variable NUMBA_CACHE_DIR" in message
-    assert str(installation.cache if chosen else installation.kernels) in message
+    installation.cache.write_text("a file, and no folder")
+    installation.live_in(os.devnull)
+    installation.choose(installation.cache if chosen else "")
+    total, compiled, warning = installation.run(RUN.replace("compiled =", "add(1, Pair(1.0, 2.0))\ncompiled ="))
+    assert (total, compiled) == (11, 2)
+    assert type(warning).__name__ == KernelsNotKeptWarning.__name__  # of another copy
+    assert "Set the environment variable NUMBA_CACHE_DIR" in str(warning)
+    assert str(installation.cache if chosen else installation.kernels) in str(warning)
 
 
-def test_a_full_disk_gives_one_warning(installation):
-    script = """
-import errno, pathlib
-def full(*_): raise OSError(errno.ENOSPC, "No space left on device")
-pathlib.Path.write_bytes = full
-"""
-    *counted, [(kind, message)] = installation.run(script + RUN)
-    assert counted == [11, 11, 2]
-    assert kind == KernelsNotKeptWarning.__name__
-    assert "No space left on device" in message
+def test_a_full_disk_gives_one_warning(installation, monkeypatch):
+    monkeypatch.setattr(Path, "write_bytes", failing(OSError(errno.ENOSPC, "No space left on device")))
+    total, compiled, warning = installation.run(RUN.replace("compiled =", "add(1, Pair(1.0, 2.0))\ncompiled ="))
+    assert (total, compiled) == (11, 2)
+    assert f"{installation.cache}" in str(warning)
+    assert "No space left on device" in str(warning)
 
 
 def on_a_terminal(installation):
@@ -239,14 +263,17 @@ def test_a_terminal_is_told_once_and_only_when_something_is_compiled(installatio
     assert on_a_terminal(installation) == ""
 
 
-def test_numba_keeps_kernels_its_way_where_it_has_changed(installation):
-    script = "import numba.core.caching\ndel numba.core.caching.CompileResultCacheImpl\n" + RUN
-    assert installation.run(script)[:3] == [11, 11, 2]
+def test_numba_keeps_kernels_its_way_where_it_has_changed(installation, monkeypatch):
+    monkeypatch.delattr("numba.core.caching.CompileResultCacheImpl")
+    assert installation.run() == [11, 1]
     assert not (installation.cache / "saccade").exists()
-    assert len(installation.files()) == 2
-    assert installation.run(script)[:3] == [11, 11, 0]
+    assert installation.run() == [11, 0]
+    installation.choose(os.devnull)
+    installation.live_in(os.devnull)
+    (installation.kernels / "__pycache__").write_text("")
+    assert installation.run() == [11, 1]
 
 
-def test_kernels_run_where_numba_is_told_not_to_compile(installation):
-    installation.environment["NUMBA_DISABLE_JIT"] = "1"
-    assert installation.run(RUN.replace("sum(add.stats.cache_misses.values())", "0")) == [11, 11, 0, []]
+def test_kernels_run_where_numba_is_told_not_to_compile(installation, monkeypatch):
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", True)
+    assert installation.run(RUN.replace("sum(add.stats.cache_misses.values())", "0")) == [11, 0]

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import config, types
+from numba import config, types
 
 from saccade.exceptions import KernelsNotKeptWarning
 
@@ -41,7 +41,7 @@ except (ImportError, TypeError):
 
 __all__ = ["keep"]
 
-# The folders of other states of the sources that are left: of other versions, branches or environments.
+# So many states of the sources have a folder, the latest: of versions, branches and environments.
 KEPT = 4
 # Settings of numba that change what comes out, and that people turn on and off.
 SETTINGS = ("OPT", "BOUNDSCHECK", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT")
@@ -67,18 +67,26 @@ def _digest(names: list[str]) -> str:
 # Taken before any kernel is imported. Files that change later are not those that this process runs.
 try:
     _STAMPS = _stamps()
-    _STATE = _digest([name for name, *_ in _STAMPS])
+    _STATE = _digest([name for name, *_ in _STAMPS]) if _STAMPS else ""
 except OSError:  # imported from an archive
     _STAMPS, _STATE = [], ""
+
+
+def _as_imported() -> bool:
+    """Return whether the sources are still those that this process began with."""
+    try:
+        return _stamps() == _STAMPS
+    except OSError:
+        return False
 
 
 def _roots() -> list[Path]:
     """Return the folders that hold a folder for each state, in the order in which they are tried."""
     chosen = getattr(config, "CACHE_DIR", "")  # NUMBA_CACHE_DIR
     if chosen:
-        return [Path(chosen).absolute() / "saccade"]
-    users = AppDirs(appname="numba", appauthor=False).user_cache_dir
-    return [_SOURCES / "__pycache__" / "compiled", Path(users).absolute() / "saccade"]
+        return [Path(chosen) / "saccade"]
+    roots = [_SOURCES / "__pycache__" / "compiled", Path(AppDirs("numba", False).user_cache_dir) / "saccade"]
+    return [root for root in roots if root.is_absolute()]  # where nobody has a home, it is '~'
 
 
 def _remove_others(root: Path) -> None:
@@ -164,25 +172,23 @@ class _KernelCache:
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         target_context.refresh()
-        if _stamps() == _STAMPS:
-            name = self._name(sig, target_context.codegen())
-            for root in _roots():
-                # Whatever is wrong with a file, the kernel can be compiled.
-                with contextlib.suppress(Exception):
-                    return _PARTS.rebuild(target_context, _read(root / _STATE / name))
+        for root in _roots() if _as_imported() else []:
+            # Whatever is wrong with a file, the kernel can be compiled.
+            with contextlib.suppress(Exception):
+                path = root / _STATE / self._name(sig, target_context.codegen())
+                return _PARTS.rebuild(target_context, _read(path))
         _place.announce()
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         folder = _place.folder()
-        if folder is None or _stamps() != _STAMPS or data.lifted or data.library.has_dynamic_globals:
+        if folder is None or not _as_imported():
             return
-        path = folder / self._name(sig, data.codegen)
         try:
-            _write(path, dumps(_PARTS.reduce(data)))
-        except OSError as error:
-            if not path.exists():  # else another process was quicker, which some systems do not let us repeat
-                _place.warn(f"{folder} ({error.strerror or error})")
+            if not data.lifted and not data.library.has_dynamic_globals:  # which are good for one process
+                _write(folder / self._name(sig, data.codegen), dumps(_PARTS.reduce(data)))
+        except Exception as error:
+            _place.warn(f"{folder} ({getattr(error, 'strerror', None) or error})")
 
     def enable(self) -> None: ...
 
@@ -213,8 +219,10 @@ def _write(path: Path, pickled: bytes) -> None:
     try:
         part.write_bytes(hashlib.sha256(pickled).digest() + pickled)
         part.replace(path)
-    finally:
+    except OSError:
         part.unlink(missing_ok=True)
+        if not path.exists():  # else another process was quicker, and some systems replace no file that is open
+            raise
 
 
 def keep(dispatcher: Any) -> Any:
