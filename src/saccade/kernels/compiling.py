@@ -28,7 +28,7 @@ def _without_reference_counts() -> dict[str, Any]:
     return option
 
 
-# Nobody takes a kernel's address: without the wrapper for C, LLVM has a fifth less to do.
+# Nobody takes a kernel's address, so it needs no wrapper for C.
 _options: dict[str, Any] = {
     "nogil": True,
     "error_model": "numpy",
