@@ -1,8 +1,7 @@
 # What a person does here. Every target makes .venv by itself if it is missing.
 PYTHON ?= python3
 BIN = .venv/bin
-# The cache of a compiled kernel does not see edits in the files that it imports, so each state of them has its own.
-TEST_CACHE := .cache/numba-tests/$(shell cat src/saccade/kernels/*.py | cksum | cut -d ' ' -f 1)
+TEST_CACHE = .cache/numba-tests
 PYTEST = NUMBA_CACHE_DIR="$(CURDIR)/$(TEST_CACHE)" $(BIN)/python -m pytest -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
@@ -20,7 +19,7 @@ reproduce: .venv/installed ## Run the paper's experiments on MNIST: a table here
 	@$(BIN)/saccade reproduce --out saccade.html
 
 # Kernels take the fields of a plan as arguments.
-$(TEST_CACHE)/compiled: .venv/installed tests/compile_kernels.py src/saccade/reading/plan.py
+$(TEST_CACHE)/compiled: .venv/installed tests/compile_kernels.py src/saccade/reading/plan.py $(wildcard src/saccade/kernels/*.py)
 	NUMBA_CACHE_DIR="$(CURDIR)/$(TEST_CACHE)" $(BIN)/python tests/compile_kernels.py
 	@touch $@
 
@@ -38,7 +37,7 @@ test-long: $(TEST_CACHE)/compiled ## Run all tests with all random examples and 
 	@touch $@
 
 test-oldest: .venv-oldest/installed ## Run all tests with the lowest versions that are allowed; needs Python 3.11
-	NUMBA_CACHE_DIR="$(CURDIR)/$(TEST_CACHE)-oldest" .venv-oldest/bin/python -m pytest -n auto --dist worksteal
+	NUMBA_CACHE_DIR="$(CURDIR)/$(TEST_CACHE)" .venv-oldest/bin/python -m pytest -n auto --dist worksteal
 
 lint: .venv/installed ## Check style, types and the import graph
 	$(BIN)/ruff check .

@@ -1,6 +1,7 @@
 """The warnings that saccade gives; its errors are ValueError and TypeError, as scikit-learn's users expect.
 
 UserWarning
+├── KernelsNotKeptWarning   compiled kernels cannot be kept, so each process compiles them anew
 ├── LevelNotHeldWarning     the audit measured more decision errors than the level allows
 ├── OneLabelWarning         a learner gives all rows one label
 ├── OtherVersionWarning     a model was pickled by another version of saccade
@@ -16,6 +17,7 @@ ValueError
 __all__ = [
     "CheckpointError",
     "DataFileError",
+    "KernelsNotKeptWarning",
     "LevelNotHeldWarning",
     "ModelFileError",
     "NotNumbersError",
@@ -24,6 +26,10 @@ __all__ = [
     "SuspectColumnWarning",
     "UnevenScalesWarning",
 ]
+
+
+class KernelsNotKeptWarning(UserWarning):
+    """There is no folder that compiled kernels can be kept in, so that each process compiles them anew."""
 
 
 class LevelNotHeldWarning(UserWarning):

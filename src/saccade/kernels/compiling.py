@@ -5,9 +5,12 @@ counting references to its arrays. So what runs for every example is inlined, an
 them do without reference counts.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from numba import njit
+
+from saccade.kernels.caching import keep
 
 __all__ = ["exact", "inlined", "kernel", "loop"]
 
@@ -25,13 +28,26 @@ def _without_reference_counts() -> dict[str, Any]:
     return option
 
 
-_options: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", **_without_reference_counts()}
+# Nobody takes a kernel's address, so it needs no wrapper for C.
+_options: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "no_cfunc_wrapper": True,
+    **_without_reference_counts(),
+}
 
-# Functions that are called. The cache of a kernel does not see edits in files it imports: the tests use a fresh one.
-kernel = njit(**_options)
+
+def _compiled(**options: Any) -> Callable[[Any], Any]:
+    """Return a decorator: compiled when it is first called, and kept from one process to the next."""
+    decorate = njit(**_options, **options)
+    return lambda function: keep(decorate(function))
+
+
+# Functions that are called.
+kernel = _compiled()
 # Loops over features, whose sums may be reordered so that they run on vectors; NaN and infinity keep their meaning.
-loop = njit(fastmath={"reassoc", "contract", "nsz"}, **_options)
+loop = _compiled(fastmath={"reassoc", "contract", "nsz"})
 # Short sums whose order is meant: a tree, which is sooner done than a chain.
-exact = njit(fastmath={"contract"}, **_options)
+exact = _compiled(fastmath={"contract"})
 # Functions that are written into their caller.
-inlined = njit(inline="always", **_options)
+inlined = _compiled(inline="always")
