@@ -153,6 +153,6 @@ def _thresholds(demanded: Reals, scores: int) -> tuple[Reals, Reals]:
     return np.full(by_class.shape, -np.inf), by_class.copy()
 
 
-def whole_plan(scores: Scores, order: NDArray[np.intp]) -> Plan:
-    """Return the plan without a checkpoint, which reads every part."""
-    return plan_of(scores, order, [], np.zeros(0))
+def whole_plan(scores: Scores) -> Plan:
+    """Return the plan that reads every part."""
+    return Plan.in_full(scores.coef, scores.intercept, scores.unit, not scores.parts_are_columns)

@@ -82,7 +82,7 @@ def _conditional_families(
 ) -> Families:
     boundary.check()
     made = predict_rows(priced, X, full, boundary, order, seed)
-    features, predictors, whole = made.features, made.predictors, whole_plan(priced.scores, made.features)
+    features, predictors, whole = made.features, made.predictors, whole_plan(priced.scores)
     if made.predicted is None:
         return Families(made.regression, lambda promise: Family(np.array([np.inf]), lambda factor: whole))
     trial = try_predictors(priced, predictors, features, made.predicted, goal.labels.part(made.rows), made.rows)
