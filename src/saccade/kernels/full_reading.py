@@ -3,6 +3,8 @@
 Every row has the same bits whatever rows are read with it.
 """
 
+import numpy as np
+
 from saccade.kernels.compiling import inlined, kernel, loop
 from saccade.kernels.reading import weighted_sum
 
@@ -36,34 +38,35 @@ def sum_row(values, coef, intercept, reached):
 
 
 @kernel
-def add_four_columns(total, size, weights, a, b, c, d):
+def add_columns(total, size, w, a, b, c, d):
     """Add four columns one after another, so that sums are fetched and put back once."""
     for s in range(size):
-        total[s] = (((total[s] + weights[0] * a[s]) + weights[1] * b[s]) + weights[2] * c[s]) + weights[3] * d[s]
+        total[s] = (((total[s] + w[0] * a[s]) + w[1] * b[s]) + w[2] * c[s]) + w[3] * d[s]
 
 
 @inlined
-def sum_run_of_rows(X, start, size, plan, total):
-    """Sum rows that follow one another, column by column."""
+def sum_run_of_rows(X, start, size, plan, total, place):
+    """Add rows that follow one another, column by column, to the totals from a place on."""
     whole = X.shape[1] // 4 * 4
+    end = start + size
     for j in range(0, whole, 4):
-        run = X[start : start + size]
-        for c in range(total.shape[0]):
-            columns = run[:, j], run[:, j + 1], run[:, j + 2], run[:, j + 3]
-            add_four_columns(total[c], size, plan.coef[c, j : j + 4], *columns)
+        # A part of a column: the compiler is to see that it is contiguous where columns are.
+        a, b, c, d = X[:, j][start:end], X[:, j + 1][start:end], X[:, j + 2][start:end], X[:, j + 3][start:end]
+        for score in range(total.shape[0]):
+            add_columns(total[score][place : place + size], size, plan.coef[score][j : j + 4], a, b, c, d)
     for j in range(whole, X.shape[1]):
-        for c in range(total.shape[0]):
+        for score in range(total.shape[0]):
             for s in range(size):
-                total[c, s] += plan.coef[c, j] * X[start + s, j]
+                total[score, place + s] += plan.coef[score, j] * X[start + s, j]
 
 
 @inlined
-def sum_scattered_rows(X, rows, size, plan, total):
+def sum_scattered_rows(X, rows, size, plan, total, place):
     for j in range(X.shape[1]):
         column = X[:, j]
-        for c in range(total.shape[0]):
+        for score in range(total.shape[0]):
             for s in range(size):
-                total[c, s] += plan.coef[c, j] * column[rows[s]]
+                total[score, place + s] += plan.coef[score, j] * column[rows[place + s]]
 
 
 @kernel
@@ -73,18 +76,18 @@ def read_to_the_end(X, plan, size, rows, total, margin, n_read, stopped):
         for s in range(size):
             sum_row(X[rows[s]], plan.coef, plan.intercept, margin[rows[s]])
     else:
-        for start in range(0, size, TILE):
-            some, count = rows[start : start + TILE], min(TILE, size - start)
-            sums = total[:, start : start + count]
-            for c in range(sums.shape[0]):
-                for s in range(count):
-                    sums[c, s] = plan.intercept[c]
-            if some[count - 1] - some[0] == count - 1:
-                sum_run_of_rows(X, some[0], count, plan, sums)
+        for c in range(total.shape[0]):
+            for s in range(size):
+                total[c, s] = plan.intercept[c]
+        for place in range(0, size, TILE):
+            count = min(TILE, size - place)
+            first, last = rows[place], rows[place + count - 1]
+            if last - first == count - 1:
+                sum_run_of_rows(X, np.int64(first), count, plan, total, place)
             else:
-                sum_scattered_rows(X, some, count, plan, sums)
-            for s in range(count):
-                for c in range(sums.shape[0]):
-                    margin[some[s], c] = sums[c, s]
+                sum_scattered_rows(X, rows, count, plan, total, place)
+        for s in range(size):
+            for c in range(total.shape[0]):
+                margin[rows[s], c] = total[c, s]
     for s in range(size):
         n_read[rows[s]], stopped[rows[s]] = X.shape[1], False
