@@ -60,6 +60,10 @@ STORAGES = {
 }
 
 
+# CSR rows are read in full where that is sooner done, and their stored values counted: see test_sparse_reading.py.
+READ_AS_PLANNED = [name for name in STORAGES if name != "CSR"]
+
+
 class Walked:
     """A storage that nobody has thought of: values that are computed when they are asked for, one part at a time."""
 
@@ -79,14 +83,12 @@ def stored(name, X):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
-@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("storage", READ_AS_PLANNED)
 @settings(deadline=None, max_examples=20)
 @given(seed=st.integers(0, 10_000), anew=st.booleans(), rows=st.integers(1, 40), scores=st.sampled_from([1, 3, 4]))
 def test_every_reader_reads_as_the_plain_loop(storage, dtype, seed, anew, rows, scores):
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 4, (rows, N)).astype(dtype) if dtype == np.uint8 else rng.normal(size=(rows, N)).astype(dtype)
-    if storage == "CSR" and dtype == np.uint8:
-        X = X.astype(np.float64)
     plan = random_plan(rng, anew, scores)
     margin, n_read, stopped, bad = read_plan(plan, stored(storage, X), None)
     assert bad == -1
@@ -112,7 +114,7 @@ def test_blocks_and_threads_change_nothing(storage, anew, scores, monkeypatch):
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("storage", [name for name in STORAGES if name != "CSR"])
+@pytest.mark.parametrize("storage", STORAGES)
 def test_a_value_that_is_not_finite_is_found_where_it_is_read_and_nowhere_else(storage):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(50, N))
@@ -140,7 +142,7 @@ def test_a_column_of_text_is_named_when_it_is_asked_for():
         table.column(1)
 
 
-@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("storage", READ_AS_PLANNED)
 def test_sums_may_begin_anew_after_they_went_on(storage):
     """The last checkpoint weighs values that were read before rows were decided, and moved together, twice."""
     plan = Plan(

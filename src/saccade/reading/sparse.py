@@ -46,7 +46,7 @@ class CsrSource:
             n_read[:], stopped[:] = np.diff(self.X.indptr), False
         else:
             room = np.empty(plan.positions)
-            bad = read_looked_up(*_arrays(self.canonical), plan, plan.closes, coef, room, *outcome)
+            bad = read_looked_up(*_arrays(self.canonical), plan, coef, room, *outcome)
         return Outcome(*outcome, int(bad))
 
 
