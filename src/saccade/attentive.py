@@ -172,7 +172,8 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
         rest plan.
     average_features : float, optional
         In place of delta: read at most so many features per row on average, as measured on the planning rows. The
-        certificate says which delta it gives, for every class where the promise is by class.
+        certificate says which delta it gives, for every class where the promise is by class. Of CSR rows it is stored
+        values that count, and rows that store few are read in full.
     fewest : {"features", "columns"}
         What is to be few: the features that decide a row, on average, or the columns that any row reads, for data that
         is stored in columns, such as Parquet. Then ``costs`` are what a column costs, such as its bytes. For trees only

@@ -6,7 +6,6 @@ sums of parts, as regression, tuning and calibration need them. Finished plans s
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -42,7 +41,6 @@ class Narrowed:
 
     unit: ClassVar[NDArray[np.uint32]] = EACH
     parts_are_columns: ClassVar[bool] = True
-    categories: ClassVar[MappingProxyType[int, Any]] = MappingProxyType({})
 
     @property
     def classes(self) -> NDArray[Any]:

@@ -186,7 +186,8 @@ class Reading:
     """What came out of reading rows: one entry per row.
 
     With more than two classes ``margin`` has a column per class. Where these are learned one against the rest, each by
-    a plan of its own, ``n_read`` counts what all of them read.
+    a plan of its own, ``n_read`` counts what all of them read. Of CSR rows it counts stored values, and a row is read
+    in full, and so not stopped, where that is sooner done than to look a plan's columns up.
     """
 
     label: NDArray[np.generic]
