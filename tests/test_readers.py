@@ -162,6 +162,36 @@ def test_sums_may_begin_anew_after_they_went_on(storage):
     assert read_plan(plan, stored(storage, X)).margin[:, 0].tolist() == [10.0, -8.5, 1.0]
 
 
+@pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray], ids=["rows", "columns"])
+@pytest.mark.parametrize("scores", [1, 2, 4, 9])
+def test_full_margins_are_the_product_and_have_the_same_bits_whatever_rows_are_undecided_too(layout, scores):
+    rng = np.random.default_rng(scores)
+    X, n = rng.normal(size=(700, 13)), 13
+    X[:, 0] = np.arange(700) % 3 != 0
+    plan = Plan.in_full(rng.normal(size=(scores, n)), rng.normal(size=scores))
+    whole = read_plan(plan, ArraySource(layout(X)))
+    np.testing.assert_allclose(whole.margin, X @ plan.coef.T + plan.intercept)
+    # One checkpoint, after the first column, decides two rows of three.
+    weights = np.zeros((scores, 1))
+    weights[0] = 1.0
+    lower, upper = np.full((scores, 1), -np.inf), np.full((scores, 1), 0.5)
+    one, none = np.ones(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    first = np.zeros(1, dtype=np.uint32)
+    some = plan._replace(
+        order=first,
+        checkpoints=one,
+        first=none,
+        begins=none,
+        weights=weights,
+        shift=0 * weights,
+        lower=lower,
+        upper=upper,
+    )
+    scattered = read_plan(some, ArraySource(layout(X)))
+    np.testing.assert_array_equal(scattered.stopped, X[:, 0] == 1)
+    np.testing.assert_array_equal(scattered.margin[~scattered.stopped], whole.margin[~scattered.stopped])
+
+
 def test_rows_of_another_width_are_refused():
     plan = random_plan(np.random.default_rng(0), anew=True)
     with pytest.raises(ValueError, match=f"reads {N} features, but the rows have 2"):
