@@ -9,7 +9,7 @@ from saccade.kernels.compiling import inlined, kernel
 from saccade.kernels.reading import all_finite, is_clear, weighted_sum
 
 # To look a column up costs about so many times what the next stored value costs, for every halving of the row: the
-# steps of a search wait for each other, and which way they go cannot be guessed. Measured: 24 ns in rows of 100 stored
+# steps of a search wait for each other, and which way they go cannot be guessed. Roughly 24 ns in rows of 100 stored
 # values, 60 in rows of 3,000, where a value costs 1.
 HALVING = 4.0
 # The share of a full read that may be spent on looking columns up, before the row is read in full instead.
