@@ -41,7 +41,9 @@ def learn_sparse(kind, indices):
 
     rows = sp.csr_array(stored(kind, "C"))
     rows.indices, rows.indptr = rows.indices.astype(indices), rows.indptr.astype(indices)
-    Pegasos(random_state=0).fit(rows, Y).read(rows)
+    model = Pegasos(random_state=0).fit(rows, Y)
+    model.read(rows)
+    model.predict(rows)
 
 
 def attend(kind):

@@ -156,11 +156,19 @@ def test_the_same_seed_gives_the_same_plan_and_another_seed_another(linear):
     assert one.certificate_ == same.certificate_ != other.certificate_
 
 
-@pytest.mark.parametrize("convert", [np.asfortranarray, sp.csr_array, pd.DataFrame, lambda X: X.astype(np.float32)])
+@pytest.mark.parametrize("convert", [np.asfortranarray, pd.DataFrame, lambda X: X.astype(np.float32)])
 def test_storage_changes_no_label(attentive, convert):
     plain, other = attentive.read(X[:500]), attentive.read(convert(X[:500]))
     np.testing.assert_array_equal(plain.label, other.label)
     np.testing.assert_array_equal(plain.n_read, other.n_read)
+
+
+def test_csr_rows_get_the_label_of_the_plan_or_of_the_full_model_and_count_what_they_store(attentive):
+    few = np.where(np.random.default_rng(0).random(X[:500].shape) < 0.3, X[:500], 0.0)
+    plain, other = attentive.read(few), attentive.read(sp.csr_array(few))
+    expected = np.where(other.stopped, plain.label, attentive.estimator_.predict(few))
+    np.testing.assert_array_equal(other.label, expected)
+    assert (other.n_read <= np.count_nonzero(few, axis=1)).all()
 
 
 def test_a_reading_depends_neither_on_the_other_rows_nor_on_other_threads(attentive):

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 import skops.io as skops
 from sklearn.datasets import dump_svmlight_file
 from sklearn.linear_model import LogisticRegression
@@ -558,7 +559,7 @@ def test_a_model_of_indices_from_zero_reads_files_without_a_zero(folder, capsys)
     for name in ("m", "a"):
         said = saccade_prints(capsys, "predict", name, "test.svm")
         predicted = [int(line.split(",")[0]) for line in said.splitlines()[1:]]
-        np.testing.assert_array_equal(predicted, saccade.load(name).predict(rows))
+        np.testing.assert_array_equal(predicted, saccade.load(name).predict(sp.csr_array(rows)))
 
 
 def test_other_columns_may_hold_anything(folder, capsys):

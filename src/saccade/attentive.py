@@ -6,6 +6,7 @@ from numbers import Integral
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
@@ -31,10 +32,12 @@ from saccade.models.trees.apart import as_classifier
 from saccade.planning.boundaries import Boundary, as_boundary
 from saccade.planning.choosing import Sample
 from saccade.planning.families import Priced
+from saccade.planning.narrowed import Narrowed, narrowed
 from saccade.planning.orders import CODES
 from saccade.planning.part_prices import part_prices, with_screens
 from saccade.planning.prepare import Terms, prepare, split_rows
 from saccade.planning.prices import Feature, price_list
+from saccade.planning.sparse_sample import SparseSample
 from saccade.promises.labels import Labels
 from saccade.promises.promise import promise_of
 from saccade.reading.arrays import FLOATS_AND_BYTES
@@ -53,6 +56,7 @@ from saccade.reading.parameters import (
 from saccade.reading.plan import Outcome, Reading
 from saccade.reading.reader import read_plan
 from saccade.reading.sources import Source
+from saccade.reading.sparse import CsrSource
 from saccade.reading.tables import as_table, refuse_other_containers, take_rows
 
 __all__ = ["AttentiveClassifier", "attend"]
@@ -168,7 +172,8 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
         rest plan.
     average_features : float, optional
         In place of delta: read at most so many features per row on average, as measured on the planning rows. The
-        certificate says which delta it gives, for every class where the promise is by class.
+        certificate says which delta it gives, for every class where the promise is by class. Of CSR rows it is stored
+        values that count, and rows that store few are read in full.
     fewest : {"features", "columns"}
         What is to be few: the features that decide a row, on average, or the columns that any row reads, for data that
         is stored in columns, such as Parquet. Then ``costs`` are what a column costs, such as its bytes. For trees only
@@ -273,18 +278,20 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
         taken = additive.as_taken(given)
         X = X if taken is given else taken
         prices = price_list(self.costs, self.groups, additive.n_columns, additive.columns)
-        planning, calibration = split_rows(planning, calibration, additive.coef.shape[1])
         stated, terms = self.costs is not None or self.groups is not None, self._terms(additive.classes)
+        seed = int(random.randint(2**31 - 1))
+        narrow = narrowed(additive, X, planning, prices, terms.boundary, terms.order, seed)
+        planning, calibration = split_rows(planning, calibration, (narrow or additive).coef.shape[1])
         if stated and terms.chooses_parts:
             additive = with_screens(additive, X, planning)
+        parts = narrow or additive
         # A look costs time, which is not to be weighed against what users say that columns cost.
-        saved = part_prices(additive, X, planning, prices, stated=stated)
-        priced = Priced(additive, saved, prices, looking=not stated)
+        saved = part_prices(parts, X, planning, prices, stated=stated)
+        priced = Priced(parts, saved, prices, looking=not stated, narrowed=narrow)
         if isinstance(estimator, FrozenEstimator):
             refuse_training_rows(estimator, X, np.concatenate([planning, calibration]))
         true = y if self.promise == "accuracy" else None
-        plans_on, calibrates_on = (_sample(model, additive, X, true, rows) for rows in (planning, calibration))
-        seed = int(random.randint(2**31 - 1))
+        plans_on, calibrates_on = (_sample(model, parts, X, true, rows) for rows in (planning, calibration))
         prepared = prepare(priced, plans_on, calibrates_on, terms, additive.classes, X.shape[0], seed)
         validate_data(self, X, skip_check_array=True)
         self.estimator_, self.classes_, self.additive_ = model, additive.classes, additive
@@ -407,9 +414,12 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
         return tags
 
 
-def _sample(model: Any, additive: Additive, X: Any, y: Any, rows: NDArray[np.intp]) -> Sample:
+def _sample(model: Any, parts: Additive | Narrowed, X: Any, y: Any, rows: NDArray[np.intp]) -> Sample:
     """Return the part values of some rows, and the model's own labels of them."""
-    values, full = additive.values(X, rows), additive.full(X, rows)
-    true = None if y is None else codes_among(take_rows(y, rows), additive.classes)
-    labels = Labels(own_labels(model, X, rows, additive, values, full), additive.classes.size, true)
-    return Sample(values, labels, full, additive.columns_in(X, rows))
+    values, full = parts.values(X, rows), parts.full(X, rows)
+    true = None if y is None else codes_among(take_rows(y, rows), parts.classes)
+    labels = Labels(own_labels(model, X, rows, parts, values, full), parts.classes.size, true)
+    if sp.issparse(X) and parts.parts_are_columns:
+        narrow = parts if isinstance(parts, Narrowed) else None
+        return SparseSample(values, labels, full, stored=CsrSource(X[rows]), narrowed=narrow)
+    return Sample(values, labels, full, parts.columns_in(X, rows))

@@ -5,7 +5,8 @@ once.
 """
 
 from saccade.kernels.compiling import inlined, kernel, loop
-from saccade.kernels.reading import all_finite, is_clear, weighted_sum
+from saccade.kernels.full_reading import read_to_the_end
+from saccade.kernels.reading import all_finite, is_clear
 
 
 @loop
@@ -103,27 +104,3 @@ def read_blocks(X, plan, rows, values, total, places, margin, n_read, stopped):
             if bad < 0 and not all_finite(margin[i]):
                 bad = i
     return bad
-
-
-@kernel
-def read_to_the_end(X, plan, size, rows, total, margin, n_read, stopped):
-    """Give the rows that are still undecided their full margins, along whichever way the memory runs."""
-    scores = plan.coef.shape[0]
-    if abs(X.strides[1]) <= abs(X.strides[0]):
-        for s in range(size):
-            for c in range(scores):
-                total[c, s] = plan.intercept[c] + weighted_sum(X[rows[s]], plan.coef[c])
-    else:
-        for c in range(scores):
-            for s in range(size):
-                total[c, s] = plan.intercept[c]
-        for j in range(X.shape[1]):
-            column = X[:, j]
-            for c in range(scores):
-                for s in range(size):
-                    total[c, s] += plan.coef[c, j] * column[rows[s]]
-    for s in range(size):
-        i = rows[s]
-        for c in range(scores):
-            margin[i, c] = total[c, s]
-        n_read[i], stopped[i] = X.shape[1], False

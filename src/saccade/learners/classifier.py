@@ -208,7 +208,9 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         return [learner.plan for learner in self._learners]
 
     def _run_in_full(self, source: Source) -> Outcome:
-        return self._run([plan.without_stops() for plan in self._plans], source)
+        """Read rows in full, by one pass for all classes; each of them counts what was read."""
+        outcome = read_plan(Plan.in_full(self.coef_, self.intercept_), source, self.n_jobs)
+        return outcome._replace(n_read=outcome.n_read * outcome.margin.shape[1])
 
     def _run_plans(self, source: Source) -> Outcome:
         """Read rows by the plan of each learner, and those that no class accepts to the end.

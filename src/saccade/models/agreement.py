@@ -4,7 +4,7 @@ Asked before anything is promised.
 """
 
 import warnings
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,25 @@ Codes = NDArray[np.intp]
 TIED = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-5}
 # Rows whose scores are computed at once, in double precision.
 BLOCK = 4096
+
+
+class Summed(Protocol):
+    """What is asked of a model that was taken apart."""
+
+    @property
+    def coef(self) -> Reals:
+        """(scores, parts)."""
+
+    @property
+    def intercept(self) -> Reals:
+        """(scores,)."""
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """The labels, in the order of the scores."""
+
+    def check_own(self, X: Any, rows: NDArray[np.intp]) -> None:
+        """Raise where the margins of X are not the model's own, if these are to be the same to the bit."""
 
 
 def named_by(additive: Additive, X: Any) -> Additive:
@@ -52,7 +71,7 @@ def own_labels(
     model: Any,
     X: Any,
     rows: NDArray[np.intp],
-    additive: Additive,
+    additive: Summed,
     values: NDArray[np.floating],
     full: Reals | None = None,
 ) -> Codes:
@@ -76,12 +95,12 @@ def own_labels(
     return labels
 
 
-def _scores(additive: Additive, values: NDArray[np.floating]) -> Reals:
+def _scores(additive: Summed, values: NDArray[np.floating]) -> Reals:
     scores: Reals = values @ additive.coef.T + additive.intercept
     return scores
 
 
-def _labels(model: Any, X: Any, additive: Additive) -> Codes:
+def _labels(model: Any, X: Any, additive: Summed) -> Codes:
     with warnings.catch_warnings():  # whether rows and model know their columns by name has been seen to
         warnings.filterwarnings("ignore", "X (has|does not have valid) feature names", UserWarning)
         try:
@@ -109,7 +128,7 @@ def _labels(model: Any, X: Any, additive: Additive) -> Codes:
 
 
 def _check_tied(
-    model: Any, additive: Additive, row: int, values: NDArray[np.floating], typical: Reals, ours: int, own: int
+    model: Any, additive: Summed, row: int, values: NDArray[np.floating], typical: Reals, ours: int, own: int
 ) -> None:
     """Raise unless the two labels of a row have the same score but for rounding.
 

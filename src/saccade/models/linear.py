@@ -23,7 +23,7 @@ from saccade.reading.plan import EACH
 from saccade.reading.sources import Source, column_source
 from saccade.reading.tables import take_rows
 
-__all__ = ["ACCEPTED", "LinearModel", "LoadedLinear", "take_apart"]
+__all__ = ["ACCEPTED", "LinearModel", "LoadedLinear", "in_fitting_precision", "take_apart"]
 
 Reals = NDArray[np.float64]
 
@@ -71,8 +71,7 @@ class LinearModel:
             raise not_finite(
                 float(dense[where, feature]), int(rows[where]), int(feature), self.columns, "AttentiveClassifier"
             )
-        single = dense.dtype != np.float64 and _squares_fit(low, high)
-        return np.ascontiguousarray(dense, dtype=np.float32 if single else np.float64)
+        return in_fitting_precision(dense, low, high)
 
     def full(self, X: Any, rows: NDArray[np.intp]) -> None:
         return None
@@ -161,6 +160,12 @@ def _margin_at(model: Any, probability: float) -> float:
     if getattr(model, "loss", None) == "modified_huber":  # SGDClassifier: p = (clip(margin, -1, 1) + 1) / 2
         return 2 * probability - 1
     return math.log(probability / (1 - probability))  # p = 1 / (1 + exp(-margin))
+
+
+def in_fitting_precision(values: NDArray[Any], low: NDArray[Any], high: NDArray[Any]) -> NDArray[np.floating]:
+    """Return values, which lie between these by column, in single precision where they come in no more and it fits."""
+    single = values.dtype != np.float64 and _squares_fit(low, high)
+    return np.ascontiguousarray(values, dtype=np.float32 if single else np.float64)
 
 
 def _squares_fit(low: NDArray[Any], high: NDArray[Any]) -> bool:

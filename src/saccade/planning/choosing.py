@@ -1,5 +1,6 @@
 """Which plan of a family is taken, and what rows that took no part in planning say of it."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +39,28 @@ class Sample:
             outcome.margin[~outcome.stopped] = self.full[~outcome.stopped]
         return outcome
 
+    def as_stored(self, plan: Plan) -> Outcome:
+        """Read the rows as they are stored, and count what is read there."""
+        return self.read(plan)
+
+    def readings(self, plan: Plan) -> Iterator[Outcome]:
+        """Read the rows in every way in which a storage may read them: each must keep a promise."""
+        yield self.read(plan)
+
+    def margins(self, plan: Plan) -> NDArray[np.float64]:
+        """Return the full margins, to the bit as a reader sums them."""
+        return self.full if self.full is not None else self.read(plan.without_stops()).margin
+
+    def moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return means and variances of the parts."""
+        return self.values.mean(axis=0, dtype=np.float64), self.values.var(axis=0, dtype=np.float64)
+
+    def taken(self, columns: NDArray[np.intp], *, copied: bool) -> tuple[NDArray[np.intp], NDArray[Any]]:
+        """Return at least these columns, and their values: copies of them, or all columns as they are."""
+        if copied:
+            return columns, np.take(self.values, columns, axis=1)
+        return np.arange(self.values.shape[1]), self.values
+
     def ranges(self) -> Ranges:
         """Return what was seen in each column."""
         if self.columns is not None:
@@ -50,8 +73,8 @@ def boldest(family: Family, calibration: Sample, promise: Promise, confidence: f
     """Return the boldest plan whose promise the calibration rows bear out; None where they bear out none."""
 
     def holds(setting: float) -> bool:
-        here = decided(calibration.read(family.plan(setting)).margin)
-        return is_kept(promise, here, calibration.labels, confidence)
+        read = calibration.readings(family.plan(setting))
+        return all(is_kept(promise, decided(outcome.margin), calibration.labels, confidence) for outcome in read)
 
     setting = certify(family.settings, holds)
     return None if setting is None else family.plan(setting)
@@ -65,7 +88,7 @@ def affordable(families: Families, planning: Sample, promise: Promise, average_f
     """
 
     def reads(plan: Plan) -> float:
-        return float(planning.read(plan).n_read.mean())
+        return float(planning.as_stored(plan).n_read.mean())
 
     low, high = 0, LEVELS.size - 1  # if anything can be afforded, then the boldest
     while low < high:

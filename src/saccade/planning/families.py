@@ -7,6 +7,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from saccade.planning.narrowed import Narrowed
+from saccade.planning.orders import magnitude
 from saccade.planning.paths import PathPrices
 from saccade.planning.prices import Prices
 from saccade.planning.regression import Regression
@@ -47,16 +49,17 @@ class Priced:
     prices: Prices | PathPrices
     purchases: Prices  # of columns
     looking: bool  # whether a checkpoint costs anything, too
+    narrowed: Narrowed | None = None  # the scores themselves, where they are over some of the columns alone
 
     @property
     def magnitude(self) -> Reals:
-        """Return how much each part weighs in the decision, for the orders that go by it."""
-        coef: Reals = self.scores.coef
-        if coef.shape[0] == 1:
-            weight: Reals = coef[0]
-            return weight
-        apart: Reals = np.sqrt(((coef - coef.mean(axis=0)) ** 2).sum(axis=0))
-        return apart
+        """Return how much each part that can be read weighs in the decision, for the orders that go by it."""
+        return magnitude(self.scores.coef[:, : self.scores.coef.shape[1] - self.unread])
+
+    @property
+    def unread(self) -> int:
+        """How many parts, the last ones, no plan reads by themselves."""
+        return 0 if self.narrowed is None else self.narrowed.unread
 
 
 @dataclass(frozen=True)
@@ -153,6 +156,6 @@ def _thresholds(demanded: Reals, scores: int) -> tuple[Reals, Reals]:
     return np.full(by_class.shape, -np.inf), by_class.copy()
 
 
-def whole_plan(scores: Scores, order: NDArray[np.intp]) -> Plan:
-    """Return the plan without a checkpoint, which reads every part."""
-    return plan_of(scores, order, [], np.zeros(0))
+def whole_plan(scores: Scores) -> Plan:
+    """Return the plan that reads every part."""
+    return Plan.in_full(scores.coef, scores.intercept, scores.unit, not scores.parts_are_columns)

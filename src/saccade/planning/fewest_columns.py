@@ -46,7 +46,7 @@ def column_family(
 
     def plan(columns: float) -> Plan:
         if np.isinf(columns):
-            return whole_plan(priced.scores, features)
+            return whole_plan(priced.scores)
         size, before = int(columns), int(np.searchsorted(looks, columns))
         last = Predictor(size, 0, *ranked.weights(size))
         return plan_of(priced.scores, features, [*predictors[:before], last], np.append(undisputed[:before], 0.0))

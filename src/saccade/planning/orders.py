@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from saccade.kernels.state import NATURAL, PERMUTED, SAMPLED, SAMPLED_PRINTED, SORTED
 
-__all__ = ["CODES", "check_order", "reading_order"]
+__all__ = ["CODES", "check_order", "magnitude", "reading_order"]
 
 CODES = {
     "natural": NATURAL,
@@ -22,6 +22,18 @@ CODES = {
 
 Weights = NDArray[np.float64]
 Order = tuple[NDArray[np.intp], Weights]
+
+
+def magnitude(coef: Weights) -> Weights:
+    """Return how much each part of (scores, parts) weighs in the decision, for the orders that go by it.
+
+    Of one score it is the weight itself, with its sign; of several how far their weights are apart.
+    """
+    if coef.shape[0] == 1:
+        weight: Weights = coef[0]
+        return weight
+    apart: Weights = np.sqrt(((coef - coef.mean(axis=0)) ** 2).sum(axis=0))
+    return apart
 
 
 def natural(weights: Weights, seed: int) -> Order:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from saccade.models.additive import Additive
 from saccade.models.trees.model import TreeModel
 from saccade.models.trees.screens import screened
+from saccade.planning.narrowed import Narrowed
 from saccade.planning.paths import PathPrices
 from saccade.planning.prices import Prices
 
@@ -23,7 +24,7 @@ def with_screens(additive: Additive, X: Any, rows: NDArray[np.intp]) -> Additive
 
 
 def part_prices(
-    additive: Additive, X: Any, rows: NDArray[np.intp], prices: Prices, *, stated: bool
+    additive: Additive | Narrowed, X: Any, rows: NDArray[np.intp], prices: Prices, *, stated: bool
 ) -> Prices | PathPrices:
     """Return what a plan is to save: money where prices are stated, else what parts cost in time.
 
@@ -31,6 +32,8 @@ def part_prices(
     plan.
     """
     to_save = prices.to_plan_by()
+    if isinstance(additive, Narrowed):
+        return additive.prices(to_save)
     if not isinstance(additive, TreeModel):
         return to_save
     unit = additive.unit if additive.unit.size else np.arange(additive.coef.shape[1])

@@ -39,13 +39,13 @@ def plan_families(priced: Priced, X: Values, boundary: Boundary, order: str, goa
     regression = regression_of(priced, X, full, Conditional(), "greedy", seed)
     # z = 1 is the paper's own threshold; a boundary without a level has a single plan.
     settings = PAPER_FACTORS if law is not None else np.ones(1)
-    features = with_the_rest(regression.order, priced, "sorted", seed) if order == "greedy" else None
-    if priced.scores.coef.shape[0] > 1:
-        order_of_all = with_the_rest(np.arange(0), priced, order, seed) if features is None else features
-        several = Family(settings, _plans_of_sums(priced, X, boundary, order_of_all))
+    first, name = (regression.order, "sorted") if order == "greedy" else (np.arange(0), order)
+    # Draws have weights of their own, which the order itself gives.
+    features = None if name.startswith("sampled") else with_the_rest(first, priced, name, seed)
+    if features is not None and priced.scores.coef.shape[0] > 1:
+        several = Family(settings, _plans_of_sums(priced, X, boundary, features))
         return Families(regression, lambda promise: several)
     moments, (score,), (intercept,) = _moments_by_side(X, full[:, 0]), priced.scores.coef, priced.scores.intercept
-    name = "natural" if order == "greedy" else order
 
     def plan(z: float) -> Plan:
         factors = np.full(2, z)
@@ -82,7 +82,7 @@ def _conditional_families(
 ) -> Families:
     boundary.check()
     made = predict_rows(priced, X, full, boundary, order, seed)
-    features, predictors, whole = made.features, made.predictors, whole_plan(priced.scores, made.features)
+    features, predictors, whole = made.features, made.predictors, whole_plan(priced.scores)
     if made.predicted is None:
         return Families(made.regression, lambda promise: Family(np.array([np.inf]), lambda factor: whole))
     trial = try_predictors(priced, predictors, features, made.predicted, goal.labels.part(made.rows), made.rows)

@@ -53,10 +53,11 @@ def predict_rows(priced: Priced, X: Values, full: Reals, boundary: Conditional, 
 
 
 def regression_of(priced: Priced, X: Values, full: Reals, boundary: Conditional, order: str, seed: int) -> Regression:
-    size = min(MOST_REGRESSED, priced.scores.coef.shape[1])
+    size = min(MOST_REGRESSED, priced.magnitude.size)
     given = _given_order(priced, order, seed)[:size] if order != "greedy" else None
     weight, ridge = emphasis(lead(full), boundary.focus), _ridge(boundary, X.shape[0])
-    return regress(X, priced.scores.coef, weight, size, ridge=ridge, prices=priced.prices, order=given)
+    options: dict[str, Any] = {"ridge": ridge, "prices": priced.prices, "order": given, "unread": priced.unread}
+    return regress(X, priced.scores.coef, weight, size, **options)
 
 
 def _ridge(boundary: Conditional, n_rows: int) -> float:
@@ -106,7 +107,7 @@ def _joint_prediction(
     """
     coef, prices = priced.scores.coef, priced.prices
     weight = emphasis(lead(full), boundary.focus)
-    ridge, size = _ridge(boundary, X.shape[0]), min(MOST_REGRESSED, X.shape[1])
+    ridge, size = _ridge(boundary, X.shape[0]), min(MOST_REGRESSED, priced.magnitude.size)
     if not priced.scores.parts_are_columns:
         ridge, size = max(ridge, RIDGE_PER_TREE * X.shape[1] * float(weight @ weight)), X.shape[1]
     edges = np.linspace(0, X.shape[0], FOLDS + 1).round().astype(int).tolist()
@@ -114,7 +115,8 @@ def _joint_prediction(
     sums = sums_by_fold(X, weight, folds)
     total = functools.reduce(operator.add, sums)
     given = _given_order(priced, order, seed)[:size] if order != "greedy" else None
-    regression = regress_by(total.joint(), coef, size, ridge=ridge, prices=prices, order=given)
+    options: dict[str, Any] = {"ridge": ridge, "prices": prices, "order": given, "unread": priced.unread}
+    regression = regress_by(total.joint(), coef, size, **options)
     features = with_the_rest(regression.order, priced, "sorted" if order == "greedy" else order, seed)
     mean = X.mean(axis=0, dtype=np.float64)
     predictors = _predictors(priced, regression, features, mean)

@@ -85,7 +85,9 @@ def prepare(
     goal = Goal(planning.labels, n_calibration, terms.confidence)
     families = _families(priced, planning, terms, goal, seed)
     plan, promise = _chosen(families, planning, calibration, terms, classes, n_given)
-    outcome = calibration.read(plan)
+    outcome, regression = calibration.as_stored(plan), families.regression
+    if priced.narrowed is not None:
+        plan, regression = priced.narrowed.in_columns(plan), priced.narrowed.regression_in_columns(regression)
     certificate = certificate_of(
         promise,
         terms.confidence,
@@ -96,12 +98,8 @@ def prepare(
         plan.n_units,
         plan.noun,
     )
-    population = Population(
-        families.regression,
-        planning.values.mean(axis=0, dtype=np.float64),
-        planning.values.var(axis=0, dtype=np.float64),
-        *planning.ranges().joined(calibration.ranges()),
-    )
+    mean, variance = planning.moments()
+    population = Population(regression, mean, variance, *planning.ranges().joined(calibration.ranges()))
     spare = spare_features(plan, promise, certificate, population, priced.purchases, calibration)
     return Prepared(plan, certificate, replace(population, spare=spare))
 
@@ -130,8 +128,8 @@ def _chosen(
     if terms.average_features is not None:
         of_all = promise.at(ANY_LEVEL)
         afforded = affordable(families, planning, of_all, terms.average_features)
-        here = decided(calibration.read(afforded).margin)
-        return afforded, of_all.at(level_borne_out(of_all, confidence, here, labels))
+        given = [decided(outcome.margin) for outcome in calibration.readings(afforded)]
+        return afforded, of_all.at(max(level_borne_out(of_all, confidence, here, labels) for here in given))
     shortages = promise.shortages(labels, confidence)
     family = families.tuned(promise)
     plan = None if shortages else boldest(family, calibration, promise, confidence)

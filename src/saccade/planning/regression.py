@@ -143,12 +143,13 @@ def regress(
     ridge: float,
     prices: Prices | PathPrices,
     order: NDArray[np.intp] | None = None,
+    unread: int = 0,
 ) -> Regression:
     """Regress the scores X @ coef.T on ever more features: the given ones in turn, or the best for their cost.
 
     ``ridge`` is added to every variance, as a share of it, so that no unit of measurement matters.
     """
-    return regress_by(OfRows(X, weight), coef, size, ridge=ridge, prices=prices, order=order)
+    return regress_by(OfRows(X, weight), coef, size, ridge=ridge, prices=prices, order=order, unread=unread)
 
 
 def regress_by(
@@ -159,10 +160,14 @@ def regress_by(
     ridge: float,
     prices: Prices | PathPrices,
     order: NDArray[np.intp] | None = None,
+    unread: int = 0,
 ) -> Regression:
-    """Regress scores on ever more features by what the rows tell of their covariances."""
+    """Regress scores on ever more features by what the rows tell of their covariances; never on the last, unread ones.
+
+    These count in the scores alone.
+    """
     scores, n = coef.shape
-    constant, penalty = rows.constant, ridge * rows.variance
+    constant, penalty = rows.constant | (np.arange(n) >= n - unread), ridge * rows.variance
     residual_variance = rows.variance + penalty
     smallest = NEGLIGIBLE * residual_variance
     # cov(x_j, S); the ridge stands for noise of its own in every feature, which S contains with its weight.

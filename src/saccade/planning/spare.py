@@ -55,7 +55,7 @@ def spare_features(
     Each is tested when it is first asked for.
     """
     rows, columns = calibration.values, calibration.columns
-    most = min(MOST_SPARED, int(MOST_VALUES_SPARED / (rows.shape[0] * certificate.features_per_row)))
+    most = min(MOST_SPARED, int(MOST_VALUES_SPARED / (rows.shape[0] * max(certificate.features_per_row, 1.0))))
     asked = plan.order[:most] if columns is None else _may_be_lacking(columns, plan, population)[:most]
     alone = [(int(feature),) for feature in dict.fromkeys(asked.tolist())]
     groups = [tuple(prices.members(int(group)).tolist()) for group in prices.groups]
@@ -93,10 +93,9 @@ def _rehearsal(
 ) -> tuple["_Rehearsal", bool]:
     """Return what reads rows of columns again, and whether it holds a copy of what it needs of them."""
     rows, labels = calibration.values, calibration.labels
-    full, kept = calibration.read(plan.without_stops()).margin, _features_kept(plan, population, candidates)
+    full, kept = calibration.margins(plan), _features_kept(plan, population, candidates)
     small = rows.shape[0] * kept.size * rows.itemsize + full.nbytes <= MOST_BYTES_KEPT
-    kept = kept if small else np.arange(plan.n_features)
-    values = np.take(rows, kept, axis=1) if small else rows
+    kept, values = calibration.taken(kept, copied=small)
     return _Rehearsal(plan, promise, confidence, population, kept, values, full, labels), small
 
 

@@ -29,9 +29,9 @@ class ClassRecord:
 
 @dataclass(frozen=True)
 class StageRecord:
-    """The calibration rows that ended at one exit."""
+    """The calibration rows that ended at one exit; of CSR rows, those of which as many values were read."""
 
-    read: int  # parts read of each
+    read: int  # parts read of each; of CSR rows, stored values
     rows: int
     disagreements: int  # labels that differ from the full model's
 
@@ -50,7 +50,7 @@ class Certificate:
     confidence : float
     n_calibration : int
     disagreement : float, share of the calibration rows whose label differs from the full model's
-    features_per_row : float, parts read per calibration row
+    features_per_row : float, parts read per calibration row; of CSR rows, stored values
     n_features : int, parts of the model
     by_class : tuple of ClassRecord; empty for a model file of an older format
     by_stage : tuple of StageRecord, in reading order; empty likewise

@@ -1,4 +1,4 @@
-"""Dense arrays, whichever way their memory runs, and CSR matrices, as sources of columns with kernels of their own."""
+"""Dense arrays, whichever way their memory runs, as sources of columns with a kernel of their own."""
 
 from typing import Any, ClassVar
 
@@ -7,11 +7,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from saccade.kernels.blocks import gather, read_blocks
-from saccade.kernels.reading import read_sparse
 from saccade.reading.plan import Outcome, Plan
 from saccade.reading.room import new_outcome, new_room
 
-__all__ = ["FLOATS_AND_BYTES", "ArraySource", "CsrSource", "Selection", "as_read_only"]
+__all__ = ["FLOATS_AND_BYTES", "ArraySource", "Selection", "as_read_only"]
 
 # What the kernels take as it is.
 FLOATS_AND_BYTES = [np.dtype(kind) for kind in (np.float64, np.float32, np.uint8)]
@@ -60,26 +59,3 @@ class ArraySource:
         outcome = new_outcome(plan, n_rows)
         room = new_room(plan, min(BLOCK, max(n_rows, 1)), dtype, plan.positions)
         return Outcome(*outcome, int(read_blocks(self.X, plan, *room, *outcome)))
-
-
-class CsrSource:
-    """A CSR matrix of floats. Getting at a column is dear, so that a plan is run row by row."""
-
-    weighs_all: ClassVar[bool] = True
-
-    def __init__(self, X: Any) -> None:
-        self.X = as_read_only(X)
-        self.shape: tuple[int, int] = X.shape
-
-    def fill(self, part: int, rows: NDArray[np.uint32], size: int, out: NDArray[np.floating]) -> None:
-        out[:size] = self.X[rows[:size]][:, [part]].toarray()[:, 0]
-
-    def take(self, rows: Selection) -> "CsrSource":
-        return CsrSource(self.X[rows])
-
-    def run(self, plan: Plan) -> Outcome:
-        """Scatter each row into a zero buffer and walk over that."""
-        outcome = new_outcome(plan, self.X.shape[0])
-        row, values = np.zeros(self.X.shape[1]), np.empty(plan.positions)
-        bad = read_sparse(self.X.data, self.X.indices, self.X.indptr, row, plan, values, *outcome)
-        return Outcome(*outcome, int(bad))

@@ -40,6 +40,13 @@ class Plan(NamedTuple):
     unit: NDArray[np.uint32] = EACH  # (parts,) parts of one unit are read together and count once; empty: each is one
     of_trees: bool = False  # whether a part is a tree, or an output of one, rather than a feature
 
+    @classmethod
+    def in_full(cls, coef: Reals, intercept: Reals, unit: NDArray[np.uint32] = EACH, of_trees: bool = False) -> "Plan":
+        """Return the plan without a checkpoint, which reads every part of every row."""
+        positions, none = np.zeros(0, dtype=np.int64), np.zeros((intercept.size, 0))
+        order = np.zeros(0, dtype=np.uint32)
+        return cls(order, *(positions,) * 3, *(none,) * 4, coef, intercept, unit, of_trees)
+
     @property
     def n_features(self) -> int:
         """How many parts there are."""
@@ -179,7 +186,8 @@ class Reading:
     """What came out of reading rows: one entry per row.
 
     With more than two classes ``margin`` has a column per class. Where these are learned one against the rest, each by
-    a plan of its own, ``n_read`` counts what all of them read.
+    a plan of its own, ``n_read`` counts what all of them read. Of CSR rows it counts stored values, and a row is read
+    in full, and so not stopped, where that is sooner done than to look a plan's columns up.
     """
 
     label: NDArray[np.generic]

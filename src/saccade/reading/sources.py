@@ -6,7 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from saccade.reading.arrays import FLOATS_AND_BYTES, ArraySource, CsrSource, Selection
+from saccade.reading.arrays import FLOATS_AND_BYTES, ArraySource, Selection
+from saccade.reading.sparse import CsrSource
 from saccade.reading.tables import ColumnSource, as_table
 
 __all__ = ["Source", "column_source"]

@@ -16,7 +16,8 @@ from saccade.kernels.blocks import gather
 from saccade.kernels.tree_columns import gather_columns, mark_zeros, scatter_rows
 from saccade.models.trees.coding import holds_texts
 from saccade.models.trees.imported import Categories, is_missing
-from saccade.reading.arrays import FLOATS_AND_BYTES, ArraySource, CsrSource, Selection, as_read_only
+from saccade.reading.arrays import FLOATS_AND_BYTES, ArraySource, Selection, as_read_only
+from saccade.reading.sparse import CsrSource
 from saccade.reading.tables import ColumnSource, Table, as_table
 
 __all__ = ["BLOCK", "BLOCK_OF_LARGE_TREES", "Direct", "Layout", "Rows", "Slots", "Storage", "storage_of"]

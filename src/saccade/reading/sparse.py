@@ -1,0 +1,55 @@
+"""CSR matrices as sources of columns, read by what their rows store."""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.kernels.sparse_reading import look_up, read_looked_up, read_stored
+from saccade.reading.arrays import Selection, as_read_only
+from saccade.reading.plan import Outcome, Plan
+from saccade.reading.room import new_outcome
+
+__all__ = ["CsrSource"]
+
+
+class CsrSource:
+    """A CSR matrix of floats. What is not stored is zero, and is not counted where it is read."""
+
+    def __init__(self, X: Any) -> None:
+        self.X = as_read_only(X)
+        self.shape: tuple[int, int] = X.shape
+
+    def fill(self, part: int, rows: NDArray[np.uint32], size: int, out: NDArray[np.floating]) -> None:
+        look_up(*_arrays(self.canonical), part, rows, size, out)
+
+    def take(self, rows: Selection) -> "CsrSource":
+        return CsrSource(self.X[rows])
+
+    @cached_property
+    def canonical(self) -> Any:
+        """The matrix with ascending indices, duplicates summed up: a copy where it is not so itself."""
+        if self.X.has_canonical_format:
+            return self.X
+        copy = self.X.copy()
+        copy.sum_duplicates()
+        return copy
+
+    def run(self, plan: Plan) -> Outcome:
+        """Read row by row: as the plan says, or in full where that costs less than to look its columns up."""
+        margin, n_read, stopped = outcome = new_outcome(plan, self.shape[0])
+        # Scores side by side share a cache line; to bring them together pays from as many values as columns on.
+        coef = np.ascontiguousarray(plan.coef.T) if self.X.nnz > self.shape[1] else plan.coef.T
+        if plan.checkpoints.size == 0:
+            bad = read_stored(*_arrays(self.X), coef, plan.intercept, margin)
+            n_read[:], stopped[:] = np.diff(self.X.indptr), False
+        else:
+            room = np.empty(plan.positions)
+            bad = read_looked_up(*_arrays(self.canonical), plan, coef, room, *outcome)
+        return Outcome(*outcome, int(bad))
+
+
+def _arrays(X: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return stored values, indices and row ends; as unsigned numbers, indices need no check for negative ones."""
+    return X.data, X.indices.view(f"u{X.indices.itemsize}"), X.indptr
