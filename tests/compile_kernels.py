@@ -32,6 +32,7 @@ def learn(kind, layout):
 
     rows = stored(kind, layout)
     Pegasos(random_state=0).fit(rows, Y).read(rows)
+    Pegasos(cost="features", random_state=0).fit(rows, Y)
 
 
 def learn_sparse(kind, indices):

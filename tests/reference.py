@@ -331,3 +331,90 @@ def spare_features(plan, level, confidence, population, prices, rows):
         if max(chances) <= alpha:
             spare.add(absent)
     return spare
+
+
+class RememberingLearner:
+    """Pegasos over several passes that skips, unread, what it remembers as clear; the rest is read in full.
+
+    Rows are picked in blocks: what is skipped of a block is decided before any of it is read.
+    """
+
+    BLOCK = 128
+
+    def __init__(self, n, strength, *, delta, audit, seed):
+        self.strength, self.delta, self.audit, self.seed = strength, delta, audit, seed
+        self.w, self.b, self.t = np.zeros(n), 0.0, 1
+        self.sum_w, self.sum_b, self.sum_weight = np.zeros(n), 0.0, 0.0
+        self.norms, self.clock, self.multiplier, self.tracked = [], 0.0, 1.0, 0
+        self.margins = {}  # row: by how much its margin exceeded 1, and the clock then
+        self.skipped = self.updates = self.important = self.missed = 0
+
+    def clear(self, row):
+        excess, then = self.margins.get(row, (-math.inf, 0.0))
+        wandering = 0.08 * self.multiplier * (np.mean(self.norms) if self.norms else 0.0)
+        return excess > 0 and excess > wandering * math.sqrt(self.clock - then)
+
+    def witness(self, t):
+        u = uniform(self.seed, AUDIT, t)
+        return u < self.audit, u < max(self.audit, 1 / 512) or u * t < 2
+
+    def go_over(self, X, y, rows):
+        for start in range(0, len(rows), self.BLOCK):
+            block = rows[start : start + self.BLOCK]
+            skipped = [self.clear(row) and not self.witness(self.t + 1 + k)[1] for k, row in enumerate(block)]
+            for row, skip in zip(block, skipped, strict=True):
+                self.take(X[row], y[row], row, skip)
+
+    def take(self, x, y, row, skip):
+        self.t += 1
+        if skip:
+            self.skipped += 1
+            self.shrink()
+        else:
+            self.read(x, y, row)
+        self.sum_w += self.t * self.w
+        self.sum_b += self.t * self.b
+        self.sum_weight += self.t
+
+    def read(self, x, y, row):
+        margin = y * (self.w @ x + self.b)
+        chosen, witness = self.witness(self.t)
+        if witness and row in self.margins and margin < 1:
+            missed = self.clear(row)
+            self.important += chosen
+            self.missed += chosen and missed
+            self.tracked += 1
+            self.multiplier *= math.exp(max(0.2, 0.5 / math.sqrt(self.tracked)) * (missed - self.delta))
+        self.margins[row] = (np.float32(margin - 1), self.clock)
+        self.shrink()
+        if margin < 1:
+            self.updates += 1
+            self.norms.append(x @ x + 1)
+            self.clock += 1 / (self.strength * self.t) ** 2
+            self.w, self.b = self.w + y * x / (self.strength * self.t), self.b + y / (self.strength * self.t)
+            shrunk = min(1.0, 1 / math.sqrt(self.strength * (self.w @ self.w + self.b**2)))
+            self.w, self.b = shrunk * self.w, shrunk * self.b
+
+    def shrink(self):
+        self.w, self.b = (1 - 1 / self.t) * self.w, (1 - 1 / self.t) * self.b
+
+    def averaged(self):
+        return self.sum_w / self.sum_weight, self.sum_b / self.sum_weight
+
+
+def exponentiated_gradient(X, y, eta, norm, t=1):
+    """Return the averaged weights and intercept after one pass, from 2 (n + 1) weights that are multiplied."""
+    rows = np.column_stack([X, np.ones(len(X))])
+    n, largest = X.shape[1], 1.0
+    positive = np.full(n + 1, 1.0)
+    negative = np.full(n + 1, 1.0)
+    total = np.zeros(n + 1)
+    for x, label in zip(rows, y, strict=True):
+        t += 1
+        w = norm * (positive - negative) / (positive.sum() + negative.sum())
+        if label * (w @ x) < 1:
+            largest = max(largest, np.abs(x).max())
+            rate = eta * math.sqrt(math.log(2 * n) / t) / largest
+            positive, negative = positive * np.exp(rate * label * x), negative * np.exp(-rate * label * x)
+        total += norm * (positive - negative) / (positive.sum() + negative.sum())
+    return total[:-1] / len(X), total[-1] / len(X)

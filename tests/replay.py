@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from saccade.kernels.state import N_AUDITED, N_FILTERED
+from saccade.learners.passes import Team, new_memory
 from saccade.reading.inputs import as_read_only
 
 
@@ -32,13 +33,14 @@ def replay(model, X, y, *, theta, passes=1, settling=0, seed=0):
     X = as_read_only(X)  # as partial_fit has it, so that the same compiled kernel serves
     learner = model.partial_fit(X[rows[:1]], y[rows[:1]], np.unique(y))._learners[0]
     counters, unweighted = learner.counters, np.empty(0)
+    team = Team([learner], [1], new_memory(1, 0))
     tracked = important = missed = 0
     for step in range(1, rows.size):
         row = rows[step]
         weights, intercept = learner.weights()
         margin = (weights @ X[row] + intercept) * (1 if positive[row] else -1)
         audited, filtered = counters[N_AUDITED], counters[N_FILTERED]
-        assert learner.learn(X, positive, 1, rows[step : step + 1], unweighted) == -1
+        assert team.learn(X, positive, rows[step : step + 1], unweighted) == -1
         if step < settling or margin >= theta:
             continue
         if counters[N_AUDITED] > audited:

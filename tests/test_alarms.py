@@ -60,7 +60,7 @@ def test_a_model_that_decides_nothing_is_said_to(load):
     rows, kinds = load(return_X_y=True)
     with warnings.catch_warnings(record=True) as given:
         warnings.simplefilter("always")
-        model = Pegasos(random_state=0).fit(rows, kinds)
+        model = Pegasos(1e-2, max_iter=1, random_state=0).fit(rows, kinds)
     assert set(model.predict(rows)) == {1}
     assert [warning.category for warning in given] == [UnevenScalesWarning, OneLabelWarning]
     assert f"one label, 1: it does so with each of {len(rows)} training rows" in str(given[1].message)

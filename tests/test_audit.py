@@ -42,7 +42,7 @@ def decision_error(model, problems, **how):
 def test_the_level_holds_on_correlated_features(boundary, delta):
     """Two-sided: the multiplier narrows a cushion that misses too few as it widens one that misses too many."""
     problems = [correlated(6000, 64, seed=100 + seed, factors=3) for seed in range(repetitions(10, fewest=3))]
-    model = Pegasos(boundary=boundary(delta), audit=0.3)
+    model = Pegasos(1e-2, boundary=boundary(delta), audit=0.3, cost="features")
     rate, level, tolerance = decision_error(model, problems, theta=1.0, passes=2, settling=3000)
     assert tolerance < 0.2 * np.sqrt(delta)
     assert abs(rate - level) <= tolerance
@@ -52,7 +52,7 @@ def test_the_level_holds_on_correlated_features(boundary, delta):
 def test_the_level_holds_for_the_other_learners(learner, theta):
     problems = [correlated(6000, 64, seed=200 + seed, factors=3) for seed in range(repetitions(10, fewest=3))]
     rate, level, tolerance = decision_error(
-        learner.set_params(audit=0.3), problems, theta=theta, passes=2, settling=3000
+        learner.set_params(audit=0.3, cost="features"), problems, theta=theta, passes=2, settling=3000
     )
     assert tolerance < 0.2 * np.sqrt(level)
     assert abs(rate - level) <= tolerance
@@ -68,7 +68,9 @@ def test_without_an_audit_the_paper_misses_far_more(four_or_nine):
     """The decision error of a boundary that trusts independence, measured by reading on: what the audit repairs."""
     paper, honest = (
         replay(
-            Pegasos(boundary=ConstantSTST(0.1), audit=audit, average=False, random_state=0), *four_or_nine, theta=1.0
+            Pegasos(1e-2, boundary=ConstantSTST(0.1), audit=audit, cost="features", average=False, random_state=0),
+            *four_or_nine,
+            theta=1.0,
         )
         for audit in (0, 0.1)
     )
@@ -86,7 +88,9 @@ def test_without_an_audit_nothing_is_said_of_the_level(four_or_nine):
 
 def test_the_level_holds_on_mnist(four_or_nine):
     problems = [four_or_nine] * repetitions(10, fewest=2)
-    rate, level, tolerance = decision_error(Pegasos(audit=0.2), problems, theta=1.0, passes=3, settling=6000)
+    rate, level, tolerance = decision_error(
+        Pegasos(1e-2, audit=0.2, cost="features"), problems, theta=1.0, passes=3, settling=6000
+    )
     assert tolerance < 0.06
     assert abs(rate - level) <= tolerance
 
@@ -94,7 +98,7 @@ def test_the_level_holds_on_mnist(four_or_nine):
 def test_the_audit_share_is_what_was_asked_for():
     X, y = correlated(20_000, 16, seed=1)
     for share in (0.01, 0.1, 1.0):
-        audited = Pegasos(audit=share, random_state=0).fit(X, y).training_.n_audited
+        audited = Pegasos(audit=share, max_iter=1, random_state=0).fit(X, y).training_.n_audited
         assert abs(audited - 20_000 * share) <= 4 * np.sqrt(20_000 * share * (1 - share))
 
 
@@ -129,7 +133,7 @@ def test_a_level_that_was_held_is_not_warned_about():
 
 def test_there_is_nothing_to_audit_without_a_boundary():
     X, y = correlated(500, 20, seed=5)
-    record = Pegasos(boundary=Full(), random_state=0).fit(X, y).training_
+    record = Pegasos(boundary=Full(), max_iter=1, random_state=0).fit(X, y).training_
     assert (record.n_audited, record.n_filtered) == (0, 0)
     assert np.isnan(record.decision_error)
     assert record.n_read == 500 * 20

@@ -25,7 +25,7 @@ from sklearn.tree import DecisionTreeClassifier
 import saccade
 from data import correlated
 from saccade import PassiveAggressive, Pegasos, Perceptron
-from saccade.cli.fit import PARAMETERS
+from saccade.cli.fit import LEARNERS, PARAMETERS
 from saccade.cli.main import run
 from saccade.data import lines
 from saccade.files import models
@@ -54,9 +54,10 @@ def saccade_prints(capsys, *arguments):
 
 
 def test_the_options_of_fit_are_the_parameters_of_the_learners():
-    every = {name for kind in (Pegasos, Perceptron, PassiveAggressive) for name in kind().get_params()}
-    assert set(PARAMETERS) == every
-    for kind in (Pegasos, Perceptron, PassiveAggressive):
+    kinds = (Pegasos, Perceptron, PassiveAggressive, saccade.ExponentiatedGradient)
+    assert {kind.__name__ for kind in kinds} == set(LEARNERS.values())
+    assert set(PARAMETERS) == {name for kind in kinds for name in kind().get_params()}
+    for kind in kinds:
         for name, parameter in inspect.signature(kind).parameters.items():
             if parameter.default is not None and name != "boundary":
                 kind, says = PARAMETERS[name]
@@ -69,7 +70,7 @@ def test_a_model_is_learned_certified_measured_and_used(folder, capsys):
         saccade_prints(
             capsys,
             *("fit", "train.csv", "--target", "kind", "-o", "m.saccade", "--random-state", 0, "--json"),
-            *("--hold-out", 0.3),
+            *("--hold-out", 0.3, "--max-iter", 1),
         )
     )
     assert 3400 < said["examples"] < 3600
@@ -284,7 +285,7 @@ def test_learning_shows_rows_and_how_far_it_is_on_a_terminal(folder, capsys, mon
     with monkeypatch.context() as patched:
         patched.setattr(sys, "stderr", Terminal())
         patched.setattr(progress, "SECONDS_BETWEEN", 0)
-        output = saccade_prints(capsys, "fit", "train.csv", "--target", "kind", "-o", "m")
+        output = saccade_prints(capsys, "fit", "train.csv", "--target", "kind", "-o", "m", "--max-iter", 1)
         seen = sys.stderr.getvalue()
     assert "Learning: 100%, 5,000 rows" in seen
     assert "%" not in output
@@ -366,7 +367,8 @@ def test_bad_rows_stop_learning_or_are_counted(folder, capsys):
         file.write("1,2,3\n")
     assert run(["fit", "train.csv", "--target", "kind", "-o", "m"]) == 1
     assert "train.csv, line 5002: it has 3 fields, not 13" in capsys.readouterr().err
-    said = json.loads(saccade_prints(capsys, "fit", "train.csv", "--target", "kind", "-o", "m", "--skip-bad", "--json"))
+    given = ("fit", "train.csv", "--target", "kind", "-o", "m", "--skip-bad", "--json", "--max-iter", 1)
+    said = json.loads(saccade_prints(capsys, *given))
     assert said["bad rows"] == 1
     assert said["examples"] == 5000
 
@@ -666,7 +668,7 @@ def test_a_pattern_or_a_folder_is_one_data_set(folder, suffix, capsys):
     for number, part in enumerate((frame[:2000], frame[2000:2500], frame[2500:5000])):
         name = f"parts/part-{number}.{suffix}"
         part.to_csv(name, index=False) if suffix == "csv" else part.to_parquet(name, row_group_size=700)
-    fit = ["--target", "kind", "--random-state", 0, "--json", "--hold-out", 0.3]
+    fit = ["--target", "kind", "--random-state", 0, "--json", "--hold-out", 0.3, "--max-iter", 1]
     said = json.loads(saccade_prints(capsys, "fit", f"parts/part-*.{suffix}", *fit, "-o", "m"))
     assert said["examples"] + said["rows measured"] == 5000
     saccade_prints(capsys, "attend", "m", "parts/", "--target", "kind", "--delta", 0.1, "--random-state", 0, "-o", "a")

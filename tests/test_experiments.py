@@ -11,7 +11,7 @@ from conftest import TINY
 
 from saccade import ConstantSTST, Pegasos
 from saccade.study.experiments import claims, curves, errata, findings, stopped_prediction, walks
-from saccade.study.experiments.comparison import PAPER
+from saccade.study.experiments.comparison import HONEST, PAPER
 from saccade.study.experiments.digits import PAPER_PAIRS, derived_seed, load_pair, score
 from saccade.study.experiments.reproduction import run_all, tasks
 from saccade.study.experiments.summaries import Summary, pick, summarise
@@ -81,7 +81,7 @@ def test_a_learning_curve_ends_where_one_pass_ends():
 def test_replayed_levels_agree_with_a_plain_loop_over_the_images():
     level = next(r for r in errata.measure_levels((3, 0), 0, seed=2) if r.order == "sorted" and r.squared)
     digits, random_state = load_pair((3, 0)), derived_seed(2, 0)
-    model = Pegasos(boundary="full", max_iter=5, random_state=random_state).fit(digits.X, digits.y)
+    model = Pegasos(boundary="full", random_state=random_state, **HONEST).fit(digits.X, digits.y)
     coef, order = model.coef_[0].astype(np.float64), np.argsort(-np.abs(model.coef_[0]), kind="stable")
     missed = important = 0
     taus = {

@@ -213,7 +213,7 @@ def test_learning_goes_on_with_the_parameters_as_they_are_now():
     kept = Pegasos(random_state=0).partial_fit(X[:150], y[:150], [0, 1])
     changed = pickle.loads(pickle.dumps(kept)).set_params(lam=10.0)
     assert not np.allclose(kept.partial_fit(X[150:], y[150:]).coef_, changed.partial_fit(X[150:], y[150:]).coef_)
-    for other in ({"boundary": Full()}, {"boundary": "constant"}, {"order": "natural"}, {"audit": 0}):
+    for other in ({"boundary": Full()}, {"boundary": "constant"}, {"order": "natural"}, {"cost": "features"}):
         with pytest.raises(ValueError, match="cannot go on"):
             pickle.loads(pickle.dumps(kept)).set_params(**other).partial_fit(X, y)
 

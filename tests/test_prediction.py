@@ -50,7 +50,7 @@ def test_prediction_reads_few_features_and_agrees_with_the_full_margin(rows, lea
 @pytest.mark.parametrize("order", ORDERS)
 def test_rows_that_did_not_stop_have_their_full_margin(rows, order):
     X, y = rows
-    model = Pegasos(order=order, random_state=0).fit(X, y)
+    model = Pegasos(1e-2, order=order, cost="features", max_iter=1, random_state=0).fit(X, y)
     reading = model.read(X)
     unread = ~reading.stopped
     assert unread.any()

@@ -133,24 +133,26 @@ def test_learning_from_a_file_is_learning_from_standardised_rows(suffix, tmp_pat
         case "svm":
             dump_svmlight_file(RAW, LABELS, str(path), zero_based=False)
             target = None
-    model = saccade.learn(Pegasos(max_iter=3, random_state=0, shuffle=False), path, target=target)
+    model = saccade.learn(Pegasos(max_iter=3, cost="features", random_state=0, shuffle=False), path, target=target)
     if suffix == "svm":
         moments = ColumnMoments(N_FEATURES)
         moments.add(sp.csr_array(RAW))
-        scaled = moments.scaling(centred=True).apply(RAW)
+        scaled = sp.csr_array(moments.scaling(centred=True).apply(RAW))
     else:
         scaled = StandardScaler().fit_transform(RAW)
-    peer = Pegasos(random_state=0)
+    peer = Pegasos(cost="features", random_state=0)
     for _ in range(3):
         peer.partial_fit(scaled, LABELS, classes=[0, 1])
     margins = RAW @ model.coef_[0] + model.intercept_
     assert np.mean(np.isclose(margins, peer.full_margin(scaled), atol=1e-6)) > 0.95
-    raw = saccade.learn(Pegasos(max_iter=3, random_state=0, shuffle=False), path, target=target, scale=False)
+    raw = saccade.learn(
+        Pegasos(max_iter=3, cost="features", random_state=0, shuffle=False), path, target=target, scale=False
+    )
     np.testing.assert_allclose(raw.coef_, _unscaled(target, RAW), rtol=1e-9)
 
 
 def _unscaled(target, rows):
-    peer = Pegasos(random_state=0)
+    peer = Pegasos(cost="features", random_state=0)
     for _ in range(3):
         peer.partial_fit(sp.csr_array(rows) if target is None else rows, LABELS, classes=[0, 1])
     return peer.coef_

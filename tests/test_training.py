@@ -1,23 +1,36 @@
 """The training kernels against plain loops, and what must not depend on how the data are stored or split."""
 
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import Learner
+from reference import Learner, exponentiated_gradient
+from sklearn.base import clone
 
 from data import correlated
-from saccade import Budget, ConstantSTST, CurvedSTST, Full, PassiveAggressive, Pegasos, Perceptron
+from saccade import (
+    Budget,
+    ConstantSTST,
+    CurvedSTST,
+    ExponentiatedGradient,
+    Full,
+    PassiveAggressive,
+    Pegasos,
+    Perceptron,
+)
 
+# As the plain loops do it: one pass in order, every example walked over, nothing remembered.
+PLAIN = {"cost": "features", "max_iter": 1, "tol": None, "shuffle": False}
 LEARNERS = {
-    "pegasos": (Pegasos(0.1, shuffle=False), "pegasos", 0.1, 1.0),
-    "algorithm1": (Pegasos(0.1, rule="algorithm1", shuffle=False), "algorithm1", 0.1, 1.0),
-    "perceptron": (Perceptron(shuffle=False), "perceptron", 1.0, 0.0),
-    "pa1": (PassiveAggressive(0.01, shuffle=False), "pa1", 0.01, 1.0),
-    "pa2": (PassiveAggressive(0.01, variant="pa2", shuffle=False), "pa2", 0.01, 1.0),
+    "pegasos": (Pegasos(0.1, **PLAIN), "pegasos", 0.1, 1.0),
+    "algorithm1": (Pegasos(0.1, rule="algorithm1", **PLAIN), "algorithm1", 0.1, 1.0),
+    "perceptron": (Perceptron(**PLAIN), "perceptron", 1.0, 0.0),
+    "pa1": (PassiveAggressive(0.01, **PLAIN), "pa1", 0.01, 1.0),
+    "pa2": (PassiveAggressive(0.01, variant="pa2", **PLAIN), "pa2", 0.01, 1.0),
 }
 BOUNDARIES = [
     Full(),
@@ -73,7 +86,7 @@ def test_learner_agrees_with_plain_loops(name, boundary, order, audit):
 
 def test_without_average_the_last_weights_are_kept():
     X, y = correlated(300, 40, seed=2)
-    model = Pegasos(0.1, boundary=Full(), average=False, shuffle=False).fit(X, y)
+    model = Pegasos(0.1, boundary=Full(), average=False, **PLAIN).fit(X, y)
     slow = Learner(40, "pegasos", 0.1)
     for x, label in zip(X, np.where(y == 1, 1, -1), strict=True):
         slow.learn(x, int(label))
@@ -84,7 +97,7 @@ def test_without_average_the_last_weights_are_kept():
 def test_projection_keeps_the_weights_in_the_ball_that_holds_the_optimum():
     X, _ = correlated(50, 30, seed=3)
     for rows in range(2, 50, 7):
-        model = Pegasos(0.5, boundary=Full(), average=False, shuffle=False).fit(10 * X[:rows], np.arange(rows) % 2)
+        model = Pegasos(0.5, boundary=Full(), average=False, **PLAIN).fit(10 * X[:rows], np.arange(rows) % 2)
         assert np.hypot(np.linalg.norm(model.coef_), model.intercept_[0]) <= 1 / np.sqrt(0.5) + 1e-9
 
 
@@ -99,11 +112,15 @@ def test_the_storage_changes_nothing_but_rounding(storage, order):
     stored = STORAGES[storage](X)
     other = Pegasos(order=order, random_state=0).fit(stored, y)
     np.testing.assert_allclose(other.coef_, coef, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(other.decision_function(stored), expected.decision_function(X), rtol=1e-9, atol=1e-12)
+    if storage.startswith("csr"):  # whose stored values count
+        assert other.training_.n_read == record.n_read / X.size * np.count_nonzero(X)
+        assert replace(other.training_, n_read=0) == replace(record, n_read=0)
+        return
     assert other.training_ == record
-    again = other.read(X)  # rows stored as CSR count what they store: see test_sparse_reading.py
+    again = other.read(stored)
     np.testing.assert_array_equal(again.n_read, reading.n_read)
     np.testing.assert_allclose(again.margin, reading.margin, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(other.decision_function(stored), expected.decision_function(X), rtol=1e-9, atol=1e-12)
 
 
 def allocated(call):
@@ -181,7 +198,7 @@ def test_a_stream_gives_the_same_bits_in_any_split(cuts, order, boundary, averag
 def test_fit_without_shuffling_is_one_pass_of_partial_fit():
     X, y = correlated(300, 40, seed=8)
     same_model(
-        Pegasos(shuffle=False, random_state=0).fit(X, y),
+        Pegasos(shuffle=False, max_iter=1, random_state=0).fit(X, y),
         Pegasos(random_state=0).partial_fit(X, y, [0, 1]),
     )
 
@@ -212,7 +229,7 @@ def test_class_weights_multiply_sample_weights():
 
 def test_warm_start_goes_on_with_the_schedule():
     X, y = correlated(200, 30, seed=12)
-    model = Pegasos(warm_start=True, shuffle=False, random_state=0).fit(X, y).fit(X, y)
+    model = Pegasos(warm_start=True, shuffle=False, max_iter=1, random_state=0).fit(X, y).fit(X, y)
     assert model.t_ == 1 + 400
     same_model(model, Pegasos(shuffle=False, max_iter=2, random_state=0).fit(X, y))
 
@@ -245,10 +262,79 @@ def test_budget_reads_the_same_number_of_features_of_every_example():
 
 def test_the_record_adds_up():
     X, y = correlated(3000, 60, seed=16, separation=3.0)
-    record = Pegasos(random_state=0).fit(X, y).training_
+    record = Pegasos(cost="features", max_iter=1, random_state=0).fit(X, y).training_
     assert record.n_examples == 3000
     read_in_full = record.n_examples - record.n_filtered
     assert record.n_read == record.n_read_filtered + 60 * read_in_full
     assert record.n_updates <= read_in_full
     assert 8 <= record.features_per_filtered < record.features_per_example < 60
     assert abs(record.n_audited - 60) < 4 * np.sqrt(60)
+
+
+def test_an_important_example_does_not_make_passive_aggressive_overshoot():
+    """Its step brings the margin to 1 and no further, however much the example weighs."""
+    X, y = correlated(300, 20, seed=17)
+    weight = np.where(np.arange(300) % 10 == 0, 1000.0, 1.0)
+    for variant in ("pa1", "pa2"):
+        model = PassiveAggressive(variant=variant, boundary=Full(), max_iter=50, tol=None, random_state=0)
+        assert np.abs(model.fit(X, y, weight).coef_).max() < 10
+
+
+@pytest.mark.parametrize("stored", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+def test_exponentiated_gradient_agrees_with_weights_that_are_multiplied(stored):
+    X, y = correlated(500, 30, seed=18)
+    model = ExponentiatedGradient(0.7, norm=12.0, boundary=Full(), max_iter=1, shuffle=False).fit(stored(X), y)
+    coef, intercept = exponentiated_gradient(X, np.where(y == 1, 1, -1), 0.7, 12.0)
+    np.testing.assert_allclose(model.coef_[0], coef, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(model.intercept_[0], intercept, rtol=1e-6)
+    assert np.abs(model.coef_).sum() + abs(model.intercept_[0]) <= 12.0
+
+
+def test_exponentiated_gradient_does_not_overflow():
+    """Exponents are lowered together before they grow too large."""
+    X = np.random.default_rng(0).choice([-1.0, 1.0], (2000, 3))
+    y = (np.random.default_rng(1).random(2000) < 0.5).astype(int)
+    model = ExponentiatedGradient(eta=300.0, boundary=Full(), max_iter=20, tol=None, random_state=0)
+    with np.errstate(all="raise"):
+        assert np.isfinite(model.fit(X, y).coef_).all()
+    easy = np.column_stack([2.0 * y - 1, X])
+    assert model.fit(easy, y).score(easy, y) == 1.0
+
+
+@pytest.mark.parametrize("model", [Pegasos(), Perceptron(), PassiveAggressive(), ExponentiatedGradient()], ids=repr)
+def test_the_result_depends_on_the_shards_and_not_on_the_threads(model):
+    X, y = correlated(900, 20, seed=19, separation=2.0)
+    one, *others = (
+        clone(model).set_params(shards=shards, n_jobs=jobs, random_state=0).fit(X, y)
+        for shards, jobs in ((4, None), (4, 2), (4, 4), (1, None))
+    )
+    same_model(others[0], one)
+    same_model(others[1], one)
+    assert not np.array_equal(others[2].coef_, one.coef_)
+    assert one.training_.n_examples == one.n_iter_ * 900
+    assert one.t_ == 1 + one.n_iter_ * 225
+    assert abs(one.score(X, y) - others[2].score(X, y)) < 0.02
+
+
+def test_shards_average_the_passes_over_each():
+    X, y = correlated(200, 10, seed=20)
+    parameters = {"lam": 0.1, "boundary": Full(), "average": False, "shuffle": False, "project": False, "max_iter": 1}
+    mixed = Pegasos(**parameters, shards=2).fit(X, y)
+    halves = [Pegasos(**parameters).fit(X[k::2], y[k::2]) for k in range(2)]
+    np.testing.assert_allclose(mixed.coef_, (halves[0].coef_ + halves[1].coef_) / 2, rtol=1e-9)
+    np.testing.assert_allclose(mixed.intercept_, (halves[0].intercept_ + halves[1].intercept_) / 2, rtol=1e-9)
+
+
+def test_passes_end_when_the_loss_no_longer_falls():
+    X, y = correlated(500, 20, seed=21)
+    patient = Pegasos(max_iter=50, tol=1e-3, random_state=0).fit(X, y)
+    assert 6 <= patient.n_iter_ < 50
+    same_model(patient, Pegasos(max_iter=patient.n_iter_, tol=None, random_state=0).fit(X, y))
+    assert Pegasos(max_iter=30, tol=None, random_state=0).fit(X, y).n_iter_ == 30
+    assert Pegasos(max_iter=50, tol=10.0, n_iter_no_change=2, random_state=0).fit(X, y).n_iter_ == 3
+
+
+def test_the_default_strength_does_not_depend_on_the_scale_of_the_features():
+    X, y = correlated(800, 20, seed=22)
+    one, other = (Pegasos(fit_intercept=False, random_state=0).fit(scale * X, y) for scale in (1.0, 64.0))
+    np.testing.assert_allclose(64 * other.coef_, one.coef_, rtol=1e-9)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from saccade.data.learning import learn
     from saccade.data.rows import rows
     from saccade.files.models import load, save
+    from saccade.learners.exponentiated_gradient import ExponentiatedGradient
     from saccade.learners.passive_aggressive import PassiveAggressive
     from saccade.learners.pegasos import Pegasos
     from saccade.learners.perceptron import Perceptron
@@ -23,6 +24,7 @@ _HOMES = {
     "Conditional": "saccade.planning.boundaries",
     "ConstantSTST": "saccade.planning.boundaries",
     "CurvedSTST": "saccade.planning.boundaries",
+    "ExponentiatedGradient": "saccade.learners.exponentiated_gradient",
     "Full": "saccade.planning.boundaries",
     "PassiveAggressive": "saccade.learners.passive_aggressive",
     "Pegasos": "saccade.learners.pegasos",
@@ -42,6 +44,7 @@ __all__ = [
     "Conditional",
     "ConstantSTST",
     "CurvedSTST",
+    "ExponentiatedGradient",
     "Full",
     "PassiveAggressive",
     "Pegasos",

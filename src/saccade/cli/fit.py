@@ -12,23 +12,34 @@ import click
 
 from saccade.cli.data import HELD_OUT, check_output, data_options, one_line, print_record
 
-LEARNERS = {"pegasos": "Pegasos", "perceptron": "Perceptron", "passive-aggressive": "PassiveAggressive"}
+LEARNERS = {
+    "pegasos": "Pegasos",
+    "perceptron": "Perceptron",
+    "passive-aggressive": "PassiveAggressive",
+    "exponentiated-gradient": "ExponentiatedGradient",
+}
 # The parameters of every learner. A test compares them with get_params; the list saves help the imports.
 PARAMETERS = {
     "lam": (float, "Regularisation of Pegasos."),
     "C": (float, "Aggressiveness of PassiveAggressive."),
     "variant": (str, "Of PassiveAggressive: pa1 or pa2."),
+    "eta": (float, "Step length of ExponentiatedGradient."),
+    "norm": (float, "Of ExponentiatedGradient: the sum of the magnitudes of the weights."),
     "boundary": (str, "When to stop reading: curved, constant, budget(k=49) or full."),
     "order": (str, "What is read next: natural, permuted, sampled, sampled-printed or sorted."),
-    "max_iter": (int, "Passes over the data."),
+    "max_iter": (int, "Passes over the data, at the most."),
+    "tol": (float, "Stop where the mean loss of a pass is not so much below the best one."),
+    "n_iter_no_change": (int, "For so many passes."),
     "average": (bool, "Predict with the average of the weights."),
     "fit_intercept": (bool, "Learn an intercept."),
     "project": (bool, "Of Pegasos: project the weights onto the ball that holds the optimum."),
     "rule": (str, "Of Pegasos: pegasos, or algorithm1 as the paper has it."),
     "audit": (float, "The share of examples that is read in full, to measure the decision error."),
+    "cost": (str, "What is to be saved: time or features."),
     "shuffle": (bool, "Shuffle the rows of a batch in every pass."),
     "class_weight": (str, "Weights by label, as JSON."),
     "warm_start": (bool, "For Python alone: a file is learned from its beginning."),
+    "shards": (int, "For Python alone: a file is learned from in one shard."),
     "n_jobs": (int, "Threads that predict."),
     "random_state": (int, "The seed."),
 }

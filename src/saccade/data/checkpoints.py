@@ -18,12 +18,14 @@ __all__ = ["Checkpoint", "Place", "Run", "digests"]
 
 @dataclass(frozen=True)
 class Place:
-    """The progress of learning: the pass, the batch in it, the offset of that batch in the data, and its first row."""
+    """The progress of learning: the pass, the batch in it, the offset of that batch in the data, its first row."""
 
     turn: int = 0
     batch: int = 0
     start: int = 0
     row: int = 0
+    best: float | None = None  # mean loss of a pass
+    waited: int = 0  # for a better one, in passes
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,8 @@ class Run:
     batch: int = 0
     start: int = 0
     row: int = 0
+    best: float | None = None
+    waited: int = 0
 
     @property
     def labels(self) -> Labels:
@@ -95,9 +99,10 @@ def digests(paths: list[str]) -> list[str]:
 
 
 def _possible(run: Run, model: Any, length: int) -> bool:
-    counts = (run.bad, run.seed, run.turn, run.batch, run.start, run.row)
+    counts = (run.bad, run.seed, run.turn, run.batch, run.start, run.row, run.waited)
     return (
         all(type(count) is int and 0 <= count < 2**63 for count in counts)
+        and (run.best is None or isinstance(run.best, float))
         and run.start <= length
         and run.turn <= model.max_iter
         and isinstance(run.written, list)

@@ -27,12 +27,16 @@ from saccade.data.survey import survey
 from saccade.exceptions import CheckpointError, DataFileError
 from saccade.files.parameters import encode
 from saccade.learners.classifier import AttentiveLearner
+from saccade.learners.course import Course, Patience, take_loss
+from saccade.learners.passes import Memory, new_memory
 from saccade.learners.sketch import RowSketch
 from saccade.reading.progress import Progress
 
 __all__ = ["SECONDS_BETWEEN_CHECKPOINTS", "Learned", "learn", "learn_from"]
 
 SECONDS_BETWEEN_CHECKPOINTS = 10.0
+# Margins of so many rows, times the number of classes beyond two, are remembered from one pass to the next: 64 MB.
+MOST_REMEMBERED = 2**23
 Learner = TypeVar("Learner", bound=AttentiveLearner)
 
 
@@ -49,15 +53,15 @@ def learn(
     checkpoint_every: float = SECONDS_BETWEEN_CHECKPOINTS,
     resume: bool = False,
 ) -> Learner:
-    r"""Learn from files in ``max_iter`` passes, in bounded memory, and return a fitted copy of the model.
+    r"""Learn from files in up to ``max_iter`` passes, in bounded memory, and return a fitted copy of the model.
 
     The data is read once for its labels and the scales of its columns, then in batches of some megabytes; rows are
-    shuffled within a batch. Progress is shown on a terminal only. Where ``random_state`` is None, the copy has the seed
-    that was drawn.
+    shuffled within a batch, and known again in later passes, up to some millions of them. Progress is shown on a
+    terminal only. Where ``random_state`` is None, the copy has the seed that was drawn.
 
     Parameters
     ----------
-    model : Pegasos, Perceptron or PassiveAggressive
+    model : Pegasos, Perceptron, PassiveAggressive or ExponentiatedGradient
         It is not changed: an unfitted copy learns.
     path : str, path or list of them
         One file, or several with the same columns: a list, a pattern such as ``"part-*.csv"``, or a folder. CSV,
@@ -86,7 +90,7 @@ def learn(
     ...     for part in ("a", "b"):
     ...         with open(f"{folder}/{part}.csv", "w") as file:
     ...             _ = file.write("width,height,kind\n" + "1.0,2.0,elm\n3.0,1.0,oak\n" * 100)
-    ...     model = saccade.learn(saccade.Pegasos(random_state=0), folder, target="kind")
+    ...     model = saccade.learn(saccade.Pegasos(max_iter=1, random_state=0), folder, target="kind")
     >>> model.classes_, model.feature_names_in_
     (array(['elm', 'oak'], dtype='<U3'), array(['width', 'height'], dtype=object))
     >>> model.training_.n_examples
@@ -167,7 +171,8 @@ def _checked(model: AttentiveLearner) -> AttentiveLearner:
     """Return an unfitted copy whose parameters can be kept in a file."""
     if not isinstance(model, AttentiveLearner):
         raise TypeError(
-            f"{type(model).__name__} cannot learn from files: give a Pegasos, a Perceptron or a PassiveAggressive."
+            f"{type(model).__name__} cannot learn from files: give a Pegasos, a Perceptron, a PassiveAggressive or an "
+            "ExponentiatedGradient."
         )
     if model.class_weight == "balanced":
         raise ValueError(
@@ -217,20 +222,45 @@ def _passes(
 ) -> AttentiveLearner:
     """Learn from the place of a run to the end of the last pass; ``keep`` is called after each batch."""
     labels, classes = run.labels, np.unique(run.classes)
+    patience = Patience(model.tol, model.n_iter_no_change, run.best, run.waited)
     with Progress("rows", label="Learning", length=data.length * model.max_iter) as progress:
         for turn in range(run.turn, model.max_iter):
             start, number, row = (run.start, run.batch, run.row) if turn == run.turn else (0, 0, 0)
             for batch in data.batches(start, BadRows(data.path, skip=True)):
                 learned = batch if held_out is None else held_out.split(batch, row)[0]
-                rows = np.arange(learned.X.shape[0])
+                rows = np.arange(learned.X.shape[0], dtype=np.uint32)
                 if model.shuffle:
                     rows = np.random.default_rng([run.seed, turn, number]).permutation(rows)
                 if rows.size and learned.y is not None:
                     sketch = getattr(model, "_sketch", RowSketch())
-                    model.partial_fit(learned.X[rows], labels.of(learned.y)[rows], classes=classes)
+                    memory = _memory_of(model, number, learned.X, classes.size)
+                    model._learn_part(learned.X, labels.of(learned.y), classes, rows=rows, memory=memory)
                     if turn > 0:  # the rows of the first pass again
                         model._sketch = sketch
                 number, row = number + 1, row + batch.good.size
                 progress.advance(rows.size, turn * data.length + batch.end)
-                keep(model, Place(turn, number, batch.end, row))
+                keep(model, Place(turn, number, batch.end, row, patience.best, patience.waited))
+            if hasattr(model, "_learners") and _is_enough(model, turn + 1, patience):
+                break
+    model._memories = None
     return model
+
+
+def _memory_of(model: AttentiveLearner, number: int, X: Any, n_classes: int) -> Memory:
+    """Return what is remembered of a batch's rows: nothing where all batches before it fill the room."""
+    model._memories = model._memories or []
+    n_learners = 1 if n_classes == 2 else n_classes
+    if number >= len(model._memories):
+        taken = sum(memory.shape[1] for memory in model._memories) * n_learners
+        worth_it = model._remembers(X) and model.max_iter > 1 and taken < MOST_REMEMBERED
+        model._memories += [new_memory(n_learners, 0)] * (number - len(model._memories))  # batches without a row
+        model._memories.append(new_memory(n_learners, X.shape[0] if worth_it else 0))
+    return model._memories[number]
+
+
+def _is_enough(model: AttentiveLearner, passes: int, patience: Patience) -> bool:
+    """End a pass: let what is remembered grow older; return whether it was the last one."""
+    for memory in model._memories or []:
+        Course(model._learners, memory).grow_older()
+    model.n_iter_ = passes
+    return patience.is_over(take_loss(model._learners) * passes / model.training_.n_examples)

@@ -11,8 +11,10 @@ from saccade.files.archive import Archive
 from saccade.files.parameters import decode, decode_labels, encode, encode_labels
 from saccade.files.sketches import sketch_from, sketch_parts
 from saccade.kernels import state
-from saccade.kernels.state import State
+from saccade.kernels.state import Walk
 from saccade.learners.classifier import AttentiveLearner
+from saccade.learners.exponentiated_gradient import ExponentiatedGradient
+from saccade.learners.passes import Memory
 from saccade.learners.passive_aggressive import PassiveAggressive
 from saccade.learners.pegasos import Pegasos
 from saccade.learners.perceptron import Perceptron
@@ -20,18 +22,24 @@ from saccade.learners.scaling import Scaling
 
 __all__ = ["LEARNERS", "learner_from", "learner_parts"]
 
-LEARNERS: dict[str, type[AttentiveLearner]] = {kind.__name__: kind for kind in (Pegasos, Perceptron, PassiveAggressive)}
+LEARNERS: dict[str, type[AttentiveLearner]] = {
+    kind.__name__: kind for kind in (Pegasos, Perceptron, PassiveAggressive, ExponentiatedGradient)
+}
 # Room to work in holds nothing that is worth keeping; numbers are kept by their names.
-KEPT = [name for name in State._fields if name not in ("path", "work_real", "work_whole", "scalars", "counters")]
+STEPPED = ["weights", "correction", "potential"]
+WALKED = [name for name in Walk._fields if name not in ("path", "work_real", "work_whole")]
 MAY_BE_INFINITE = {"cushion"}
+# What learners did before they had these parameters.
+WITHOUT_COST: dict[str, Any] = {"cost": "features", "tol": None}
 # The entries of the learner's two arrays of numbers. An older file may lack one, which then is as in a new learner.
 SCALARS = (
     *("scale", "intercept", "norm2", "total", "average_weight", "intercept_correction", "expected_0", "expected_1"),
-    *("weight_sum", "width_0", "width_1", "important_share", "multiplier", "factor_0", "factor_1"),
+    *("weight_sum", "width_0", "width_1", "important_share", "multiplier", "factor_0", "factor_1", "loss"),
+    *("mean_norm2", "clock", "gain", "mass", "shift", "intercept_potential", "largest"),
 )
 COUNTERS = (
-    *("step", "changes", "next_reorder", "reorders", "tracked", "n_examples", "n_filtered", "n_updates", "n_read"),
-    *("n_read_filtered", "n_audited", "n_important", "n_missed"),
+    *("step", "changes", "next_reorder", "reorders", "tracked", "taught", "n_examples", "n_filtered", "n_skipped"),
+    *("n_updates", "n_read", "n_read_filtered", "n_audited", "n_important", "n_missed"),
 )
 
 
@@ -51,12 +59,17 @@ def learner_parts(model: AttentiveLearner) -> tuple[dict[str, Any], dict[str, ND
         "alarmed": bool(model._alarmed),
         "dtype": learners[0].state.weights.dtype.name,
     }
-    arrays = {name: np.stack([getattr(learner.state, name) for learner in learners]) for name in KEPT}
+    stepped = [name for name in STEPPED if getattr(learners[0].state, name) is not None]
+    arrays = {name: np.stack([getattr(learner.state, name) for learner in learners]) for name in stepped}
+    arrays |= {name: np.stack([getattr(learner.walk, name) for learner in learners]) for name in WALKED}
     for entries, group in ((SCALARS, "scalars"), (COUNTERS, "counters")):
         stacked = np.stack([getattr(learner.state, group) for learner in learners])
         arrays |= {entry: stacked[:, _place(entry)] for entry in entries}
     about_rows, row_hashes = sketch_parts(model._sketch)
     arrays |= row_hashes
+    if model._memories:
+        header["memory_rows"] = [memory.shape[1] for memory in model._memories]
+        arrays["memory"] = np.concatenate(model._memories, axis=1)
     if model._scaling is not None:
         arrays |= {"scaling.centre": model._scaling.centre, "scaling.unit": model._scaling.unit}
     return {**header, **about_rows}, arrays
@@ -74,7 +87,7 @@ def learner_from(archive: Archive, kind: type[AttentiveLearner]) -> AttentiveLea
     classes = decode_labels(archive.header.get("classes"))
     count = 1 if classes.size == 2 else classes.size
     single = str(archive.header.get("dtype")) == "float32"
-    archive.has(KEPT)
+    archive.has([*STEPPED[:2], *WALKED])
     weights = archive.array("weights", np.float32 if single else np.float64, (count, None))
     n, seeds = weights.shape[1], archive.field("seeds", list)
     if n == 0 or len(seeds) != count or not all(type(seed) is int and 0 <= seed < 2**31 for seed in seeds):
@@ -86,16 +99,23 @@ def learner_from(archive: Archive, kind: type[AttentiveLearner]) -> AttentiveLea
         fresh = model._build(n, weights.dtype, seeds)
     except (ValueError, ArithmeticError) as error:
         raise ModelFileError(f"its parameters are not those of {kind.__name__}: {error}") from error
-    kept = {name: _kept(archive, name, getattr(fresh[0].state, name), count) for name in KEPT}
-    kept["scalars"] = _numbers(archive, SCALARS, [learner.state.scalars for learner in fresh])
-    kept["counters"] = _numbers(archive, COUNTERS, [learner.state.counters for learner in fresh])
-    if (kept["order"] >= n).any() or (kept["counters"] < 0).any() or (kept["counts"] < 0).any():
+    stepped = [name for name in STEPPED if getattr(fresh[0].state, name) is not None]
+    moved = {name: _kept(archive, name, getattr(fresh[0].state, name), count) for name in stepped}
+    moved["scalars"] = _numbers(archive, SCALARS, [learner.state.scalars for learner in fresh])
+    moved["counters"] = _numbers(archive, COUNTERS, [learner.state.counters for learner in fresh])
+    known = {name: _kept(archive, name, getattr(fresh[0].walk, name), count) for name in WALKED}
+    if (known["order"] >= n).any() or (moved["counters"] < 0).any() or (known["counts"] < 0).any():
         raise ModelFileError("its order or its counters are impossible")
     learners = [
-        replace(learner, state=learner.state._replace(**{name: array[k].copy() for name, array in kept.items()}))
+        replace(
+            learner,
+            state=learner.state._replace(**{name: array[k].copy() for name, array in moved.items()}),
+            walk=learner.walk._replace(**{name: array[k].copy() for name, array in known.items()}),
+        )
         for k, learner in enumerate(fresh)
     ]
     model._take(learners, classes, sketch_from(archive))
+    model._memories = _memories(archive, count)
     model.n_features_in_ = n
     if names is not None:
         model.feature_names_in_ = np.array(names, dtype=object)
@@ -115,6 +135,17 @@ def _scaling(archive: Archive, n: int) -> Scaling | None:
     return scaling
 
 
+def _memories(archive: Archive, count: int) -> list[Memory]:
+    """Return what is remembered of the rows of each batch, where the learner has not come to the end of its passes."""
+    if "memory" not in archive.arrays:
+        return []
+    memory = archive.array("memory", np.float32, (count, None, 2), finite=False)
+    rows = archive.field("memory_rows", list)
+    if not all(type(size) is int and size >= 0 for size in rows) or sum(rows) != memory.shape[1]:
+        raise ModelFileError(f"its field 'memory_rows' is {str(rows)[:80]}")
+    return [part.copy() for part in np.split(memory, np.cumsum(rows)[:-1], axis=1)]
+
+
 def _kept(archive: Archive, name: str, like: NDArray[Any], count: int) -> NDArray[Any]:
     return archive.array(name, like.dtype, (count, *like.shape), finite=name not in MAY_BE_INFINITE)
 
@@ -129,6 +160,7 @@ def _numbers(archive: Archive, entries: tuple[str, ...], fresh: list[NDArray[Any
 
 
 def _built(kind: type[AttentiveLearner], parameters: dict[str, Any]) -> AttentiveLearner:
+    parameters = WITHOUT_COST | parameters if "cost" not in parameters else parameters
     try:
         model = kind(**{name: decode(name, value) for name, value in parameters.items()})
         model._check_parameters()

@@ -11,20 +11,18 @@ A cushion that trusts independence and the paper's level is too narrow for three
 
 import math
 
-from saccade.kernels.compiling import inlined, loop
+from saccade.kernels.compiling import inlined, internal, loop
 from saccade.kernels.state import (
     FACTOR_0,
     IMPORTANT_SHARE,
     INTERCEPT,
     MULTIPLIER,
-    N_AUDITED,
     N_IMPORTANT,
     N_MISSED,
-    REST_SQUARED_WEIGHTS,
+    TAUGHT,
     TRACKED,
     WIDTH_0,
 )
-from saccade.kernels.thresholds import FEWEST_EXAMPLES
 
 # Before they are measured, the widths and the share of important examples are these, and count like so many examples.
 FIRST_WIDTH = 2.0
@@ -55,23 +53,26 @@ def following(old, new, seen):
     return old + (new - old) * max(1.0 / (seen + FIRST_COUNTS), SLOWEST_FOLLOWING)
 
 
+@internal
+def deviate(scalars, weights, mean, var, inner):
+    """Return by how much an unscaled margin differs from its class's mean, and the variance of independent features."""
+    m, q = margin_moments(weights, mean, var)
+    return inner - scalars[INTERCEPT] - m, q
+
+
 @inlined
-def measure_width(state, settings, c, inner):
-    """Let the width of a class, and how its partial margins predict full ones, follow one more of its examples."""
-    seen = state.counts[c, 0] - FEWEST_EXAMPLES
-    if seen < 0 or settings.law.grows_with == REST_SQUARED_WEIGHTS:
-        return
-    m, q = margin_moments(state.weights, state.mean[c], state.var[c])
-    if q > 0:
-        deviation = inner - state.scalars[INTERCEPT] - m
-        state.scalars[WIDTH_0 + c] = math.sqrt(
-            following(state.scalars[WIDTH_0 + c] ** 2, deviation * deviation / q, seen)
-        )
-        if settings.regress:
-            for k in range(state.path.shape[0]):
-                part = state.path[k]
-                state.partial_square[c, k] = following(state.partial_square[c, k], part * part / q, seen)
-                state.partial_product[c, k] = following(state.partial_product[c, k], part * deviation / q, seen)
+def followed_width(width, deviation, variance, seen):
+    """Let the width of a class follow one more of its examples."""
+    return math.sqrt(following(width**2, deviation * deviation / variance, seen))
+
+
+@internal
+def measure_path(path, partial_square, partial_product, deviation, variance, seen):
+    """Let it follow one more example of a class how its partial margins predict full ones."""
+    for k in range(path.shape[0]):
+        part = path[k]
+        partial_square[k] = following(partial_square[k], part * part / variance, seen)
+        partial_product[k] = following(partial_product[k], part * deviation / variance, seen)
 
 
 @inlined
@@ -88,7 +89,7 @@ def upper_quantile(share):
 
 
 @inlined
-def rarity(state, settings):
+def rarity(scalars, settings):
     """Return how much wider a cushion must be to miss a share delta of the important examples, not of those stopped.
 
     P(stop | important) = P(important | stop) P(stop) / P(important), so the level must be delta P(important). The
@@ -97,32 +98,32 @@ def rarity(state, settings):
     if not settings.law.centred:
         return 1.0
     delta = min(settings.delta, 0.4)
-    return upper_quantile(delta * state.scalars[IMPORTANT_SHARE]) / upper_quantile(delta)
+    return upper_quantile(delta * scalars[IMPORTANT_SHARE]) / upper_quantile(delta)
 
 
-@inlined
-def audit_example(state, settings, c, inner, chosen, live, important, stopped):
-    """Score the boundary on an example that was read to the end, and let the factors follow.
+@internal
+def score(scalars, counters, settings, chosen, important, missed):
+    """Score what would have been filtered on an example that was read to the end, and let the multiplier follow.
 
     Each important example moves the logarithm of the multiplier by rate * (missed - delta), which is adaptive conformal
     inference with a constant rate (Gibbs and Candes 2021). The steps telescope: over T of them the share of missed ones
     is delta + (log multiplier at the end - at the start) / (rate T), whatever the data do. So it tends to delta like
     1 / T as long as the multiplier stays bounded. Theorems on rates that fall towards 0 do not apply: so that the
     multiplier can follow moving weights, the rate does not. Only those chosen by the audit itself, evenly over the
-    stream, are counted, and none before the boundary is live.
+    stream, are counted. Cushions and memory share the multiplier, so that what both miss together is kept at delta.
     """
-    scalars, counters = state.scalars, state.counters
-    counters[N_AUDITED] += chosen
-    measure_width(state, settings, c, inner)
-    if live:
-        seen = state.counts[0, 0] + state.counts[1, 0]
-        scalars[IMPORTANT_SHARE] = following(scalars[IMPORTANT_SHARE], important, seen)
-        if important:
-            counters[N_IMPORTANT] += chosen
-            counters[N_MISSED] += chosen and stopped
-            counters[TRACKED] += 1
-            rate = max(SLOWEST_RATE, FIRST_RATE / math.sqrt(counters[TRACKED]))
-            scalars[MULTIPLIER] *= math.exp(rate * (stopped - settings.delta))
-    factor = scalars[MULTIPLIER] * rarity(state, settings)
+    scalars[IMPORTANT_SHARE] = following(scalars[IMPORTANT_SHARE], important, counters[TAUGHT])
+    if important:
+        counters[N_IMPORTANT] += chosen
+        counters[N_MISSED] += chosen and missed
+        counters[TRACKED] += 1
+        rate = max(SLOWEST_RATE, FIRST_RATE / math.sqrt(counters[TRACKED]))
+        scalars[MULTIPLIER] *= math.exp(rate * (missed - settings.delta))
+
+
+@internal
+def set_factors(scalars, settings):
+    """Widen the cushions by what the audit has found."""
+    factor = scalars[MULTIPLIER] * rarity(scalars, settings)
     scalars[FACTOR_0] = factor * (1.0 if settings.regress else scalars[WIDTH_0])
     scalars[FACTOR_0 + 1] = factor * (1.0 if settings.regress else scalars[WIDTH_0 + 1])

@@ -12,7 +12,7 @@ from numba import njit
 
 from saccade.kernels.caching import keep
 
-__all__ = ["exact", "inlined", "kernel", "loop"]
+__all__ = ["exact", "inlined", "internal", "kernel", "loop"]
 
 
 def _without_reference_counts() -> dict[str, Any]:
@@ -45,6 +45,9 @@ def _compiled(**options: Any) -> Callable[[Any], Any]:
 
 # Functions that are called.
 kernel = _compiled()
+# Functions that only kernels call. They do without a wrapper that would take a learner's many arrays out of Python's
+# hands, which takes time to compile; but to call one from Python is a crash.
+internal = _compiled(no_cpython_wrapper=True)
 # Loops over features, whose sums may be reordered so that they run on vectors; NaN and infinity keep their meaning.
 loop = _compiled(fastmath={"reassoc", "contract", "nsz"})
 # Short sums whose order is meant: a tree, which is sooner done than a chain.

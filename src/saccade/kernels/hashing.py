@@ -45,30 +45,46 @@ def row_sum(row, keys):
 
 
 @kernel
-def hash_dense(X, keys, first, limit, priorities, hashes):
-    """Hash the rows whose priority is below the limit; ``first`` is the first row's place in the stream.
+def choose_rows(first, n_rows, limit, rows, priorities):
+    """List the rows whose priority is below the limit; ``first`` is the first row's place in the stream.
 
-    Return how many were hashed.
+    Return how many there are.
     """
     count = 0
-    for i in range(X.shape[0]):
+    for i in range(n_rows):
         priority = priority_of(first + i)
         if priority < limit:
-            priorities[count], hashes[count] = priority, scramble(row_sum(X[i], keys))
+            rows[count], priorities[count] = i, priority
             count += 1
     return count
 
 
 @kernel
-def hash_sparse(data, indices, indptr, first, limit, priorities, hashes):
-    """Like hash_dense, for CSR rows that hold each column at most once."""
-    count = 0
+def hash_dense(X, rows, keys, hashes):
+    for r in range(rows.shape[0]):
+        hashes[r] = scramble(row_sum(X[rows[r]], keys))
+
+
+@kernel
+def hash_sparse(data, indices, indptr, rows, hashes):
+    """Hash rows of a CSR matrix that hold each column at most once, in any order."""
+    for r in range(rows.shape[0]):
+        total = np.uint64(0)
+        for k in range(indptr[rows[r]], indptr[rows[r] + 1]):
+            total += scramble(np.uint64(indices[k])) * value_bits(data[k])
+        hashes[r] = scramble(total)
+
+
+@kernel
+def has_repeats(indices, indptr, last):
+    """Whether a row of a CSR matrix holds a column twice; ``last`` is room for a number a column, all of them zero."""
     for i in range(indptr.shape[0] - 1):
-        priority = priority_of(first + i)
-        if priority < limit:
-            total = np.uint64(0)
+        k = indptr[i] + 1
+        while k < indptr[i + 1] and indices[k] > indices[k - 1]:
+            k += 1
+        if k < indptr[i + 1]:  # not ascending
             for k in range(indptr[i], indptr[i + 1]):
-                total += scramble(np.uint64(indices[k])) * value_bits(data[k])
-            priorities[count], hashes[count] = priority, scramble(total)
-            count += 1
-    return count
+                if last[indices[k]] == i + 1:
+                    return True
+                last[indices[k]] = i + 1
+    return False

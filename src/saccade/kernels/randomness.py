@@ -18,7 +18,18 @@ def scramble(z):
 
 
 @inlined
+def stream_key(seed, stream):
+    """Return what tells this seed's stream from all others."""
+    return scramble(scramble(np.uint64(seed)) ^ np.uint64(stream))
+
+
+@inlined
+def uniform_of(key, counter):
+    """Return the number in [0, 1) that belongs to this counter of a stream."""
+    return (scramble(key ^ np.uint64(counter)) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+
+
+@inlined
 def uniform(seed, stream, counter):
     """Return the number in [0, 1) that belongs to this seed, stream and counter."""
-    bits = scramble(scramble(scramble(np.uint64(seed)) ^ np.uint64(stream)) ^ np.uint64(counter))
-    return (bits >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+    return uniform_of(stream_key(seed, stream), counter)

@@ -70,27 +70,27 @@ def shuffle(order, seed, turn):
 
 
 @kernel
-def draw(state, seed, turn, unbiased):
+def draw(weights, walk, seed, turn, unbiased):
     """Draw features with replacement from the distribution of the weights' magnitudes.
 
     The unbiased form weights a draw of probability p by 1 / (n p), so that n draws have the full margin as expectation;
     the paper does not rescale its draws.
     """
-    n = state.weights.shape[0]
-    upto = state.work_real
+    n = weights.shape[0]
+    upto = walk.work_real
     total = 0.0
     for j in range(n):
-        total += abs(state.weights[j])
+        total += abs(weights[j])
     explore = EXPLORE if total > 0 else 1.0
     reached = 0.0
     for j in range(n):
-        reached += explore / n + ((1 - explore) * abs(state.weights[j]) / total if total > 0 else 0.0)
+        reached += explore / n + ((1 - explore) * abs(weights[j]) / total if total > 0 else 0.0)
         upto[j] = reached
     for k in range(n):
         j = first_above(upto, uniform(seed, DRAW, turn * n + k) * reached)
-        state.order[k] = j
+        walk.order[k] = j
         probability = upto[j] - (upto[j - 1] if j > 0 else 0.0)
-        state.ratio[k] = 1.0 / (n * probability) if unbiased else 1.0
+        walk.ratio[k] = 1.0 / (n * probability) if unbiased else 1.0
 
 
 @kernel
@@ -107,17 +107,17 @@ def first_above(ascending, value):
 
 
 @kernel
-def reorder(state, settings):
+def reorder(state, walk, settings):
     """Make the order anew for the weights as they are, and say when it is due again."""
     turn = state.counters[REORDERS]
     if settings.order == SORTED and settings.regress:
-        weigh_by_deviation(state.weights, state.var, state.work_real)
-        sort_by_magnitude(state.work_real, state.scalars[SCALE], state.order, state.work_whole)
+        weigh_by_deviation(state.weights, walk.var, walk.work_real)
+        sort_by_magnitude(walk.work_real, state.scalars[SCALE], walk.order, walk.work_whole)
     elif settings.order == SORTED:
-        sort_by_magnitude(state.weights, state.scalars[SCALE], state.order, state.work_whole)
+        sort_by_magnitude(state.weights, state.scalars[SCALE], walk.order, walk.work_whole)
     elif settings.order == PERMUTED:
-        shuffle(state.order, settings.seed, turn)
+        shuffle(walk.order, settings.seed, turn)
     elif settings.order == SAMPLED or settings.order == SAMPLED_PRINTED:
-        draw(state, settings.seed, turn, settings.order == SAMPLED)
+        draw(state.weights, walk, settings.seed, turn, settings.order == SAMPLED)
     state.counters[REORDERS] = turn + 1
     state.counters[NEXT_REORDER] = int(state.counters[CHANGES] * GROWTH) + 1

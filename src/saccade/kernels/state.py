@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.floating]
 
 # Update rules.
-PEGASOS, ALGORITHM1, PERCEPTRON, PA1, PA2 = range(5)
+PEGASOS, ALGORITHM1, PERCEPTRON, PA1, PA2, EXPONENTIATED = range(6)
 # Orders. SAMPLED is weighted so that the walk is unbiased, SAMPLED_PRINTED is the paper's own, which is not.
 NATURAL, PERMUTED, SORTED, SAMPLED, SAMPLED_PRINTED = range(5)
 # What a boundary's cushion grows with: var(S_n), the variance of the unread rest, or its sum of squared weights.
@@ -34,8 +34,16 @@ BUCKETS = 512
     MULTIPLIER,  # follows the share of important examples that the boundary misses
     FACTOR_0,  # on the cushions of the first class: its width, the multiplier, and the price of rarity
     FACTOR_1,
+    LOSS,  # of the examples that were read since the learner was last asked for it
+    MEAN_NORM2,  # of the squared norms of the examples that moved the weights
+    CLOCK,  # sum of the squared lengths of the steps, which is the variance of a margin that wanders
+    GAIN,  # what a walk saves of a row's reading time on average, as counted
+    MASS,  # of exponentiated weights: the sum of the positive and the negative ones, unscaled
+    SHIFT,  # of exponentiated weights: what all exponents are lowered by
+    INTERCEPT_POTENTIAL,  # as State.potential, for the intercept
+    LARGEST,  # magnitude of any feature of the examples that moved exponentiated weights
     SCALARS_SIZE,
-) = range(16)
+) = range(24)
 
 # Entries of State.counters.
 (
@@ -44,8 +52,10 @@ BUCKETS = 512
     NEXT_REORDER,  # the number of changes at which order and cushions are made anew
     REORDERS,
     TRACKED,  # how often the multiplier was moved
+    TAUGHT,  # how many examples taught the moments
     N_EXAMPLES,
     N_FILTERED,
+    N_SKIPPED,  # those of them that were not read at all
     N_UPDATES,
     N_READ,
     N_READ_FILTERED,
@@ -53,16 +63,24 @@ BUCKETS = 512
     N_IMPORTANT,  # audited examples whose full margin lies below the threshold
     N_MISSED,  # those of them that the boundary would have filtered
     COUNTERS_SIZE,
-) = range(14)
+) = range(16)
 
 
 class State(NamedTuple):
-    """All that one binary learner carries from one example to the next; n features, k checkpoints, two classes."""
+    """What the steps of one binary learner move; n features."""
+
+    weights: Floats  # (n,) unscaled
+    correction: Floats  # (n,) the average of the weights is (TOTAL * weights - correction) / AVERAGE_WEIGHT
+    potential: Floats | None  # (n,) the logarithms of exponentiated weights; None for weights that are added to
+    scalars: NDArray[np.float64]  # (SCALARS_SIZE,)
+    counters: NDArray[np.int64]  # (COUNTERS_SIZE,)
+
+
+class Walk(NamedTuple):
+    """What a binary learner knows of its features, for walks that stop early; n features, k checkpoints."""
 
     order: NDArray[np.uint32]  # (n,) the features in the order in which they are read; drawn with repeats if sampled
     ratio: Floats  # (n,) what the sampled orders multiply each draw's weight with; empty for the others
-    weights: Floats  # (n,) unscaled
-    correction: Floats  # (n,) the average of the weights is (TOTAL * weights - correction) / AVERAGE_WEIGHT
     counts: Floats  # (2, n) how many examples of each class taught the moments
     mean: Floats  # (2, n)
     var: Floats  # (2, n)
@@ -74,8 +92,6 @@ class State(NamedTuple):
     path: NDArray[np.float64]  # (k,) the deviations of one example
     work_real: NDArray[np.float64]  # (n,) room to work in
     work_whole: NDArray[np.int64]  # (n + BUCKETS + 1,)
-    scalars: NDArray[np.float64]  # (SCALARS_SIZE,)
-    counters: NDArray[np.int64]  # (COUNTERS_SIZE,)
 
 
 class Law(NamedTuple):
@@ -98,14 +114,21 @@ class Settings(NamedTuple):
 
     rule: int
     order: int
-    strength: float  # lambda of Pegasos, C of Passive-Aggressive
+    strength: float  # lambda of Pegasos, C of Passive-Aggressive, the rate of exponentiated gradients
+    delay: float  # what is added to the number of a step in the schedule of Pegasos
+    radius: float  # the sum of the magnitudes of exponentiated weights
     law: Law
     delta: float
     limit: int  # how many features are read of any example at the most: the budget, or all
-    attentive: int  # 1 when the boundary may stop a walk
-    regress: int  # 1 when the audit also measures how partial margins predict full ones
+    attentive: int  # 1 when examples may be filtered
+    walks: int  # 1 when the boundary may stop a walk
+    always: int  # 1 when every example is walked over, 0 when only where that pays
+    regress: int  # 1 when it is also measured how partial margins predict full ones
     intercept: int
     average: int
     project: int
     audit: float
+    fair: int  # 1 when examples are chosen to teach the moments, 0 when all that is read does
+    teach: float  # the share that is chosen
+    warm_up: float  # at step t a share warm_up / t is chosen besides
     seed: int

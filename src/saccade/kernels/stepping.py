@@ -2,138 +2,215 @@
 
 import math
 
-from saccade.kernels.compiling import inlined, kernel, loop
+from saccade.kernels.compiling import inlined, internal, kernel
+from saccade.kernels.rows import add_exponentially, add_row, both, largest_magnitude
 from saccade.kernels.state import (
     ALGORITHM1,
     AVERAGE_WEIGHT,
+    CLOCK,
     EXPECTED_0,
     EXPECTED_1,
+    EXPONENTIATED,
     INTERCEPT,
     INTERCEPT_CORRECTION,
+    INTERCEPT_POTENTIAL,
+    LARGEST,
+    MASS,
+    MEAN_NORM2,
+    N_EXAMPLES,
+    N_FILTERED,
+    N_SKIPPED,
     NORM2,
     PA1,
+    PA2,
     PEGASOS,
     PERCEPTRON,
     SCALE,
+    SHIFT,
+    STEP,
     TOTAL,
 )
 
 # Below this scale the weights are multiplied out. The average is a difference of two sums that grow apart as the scale
 # falls, so it must not fall far.
 SMALLEST_SCALE = 0.05
-
-
-@loop
-def dot_and_norm(weights, row):
-    """Return the inner product of weights and row, and the row's squared norm."""
-    kind = weights.dtype.type
-    inner = kind(0)
-    norm2 = kind(0)
-    for k in range(row.shape[0]):
-        value = kind(row[k])
-        inner += weights[k] * value
-        norm2 += value * value
-    return inner, norm2
-
-
-@loop
-def add_row(weights, correction, row, coefficient, corrected):
-    """Add coefficient times the row to the weights, and corrected times the row to what corrects their average."""
-    kind = weights.dtype.type
-    for k in range(row.shape[0]):
-        value = kind(row[k])
-        weights[k] += coefficient * value
-        correction[k] += corrected * value
-
-
-@loop
-def add_row_only(weights, row, coefficient):
-    kind = weights.dtype.type
-    for k in range(row.shape[0]):
-        weights[k] += coefficient * kind(row[k])
+# Lambda in units of the mean squared norm of the examples that move the weights, where none is given.
+RELATIVE = 5e-5
+# Exponents are shifted once the sum of the exponentiated weights has grown, or shrunk, by about this factor.
+MOST_GROWTH = 1e6
 
 
 @inlined
-def step_length(settings, t, margin, norm2, importance):
-    """Return how much of y x is added to the weights; 0 where the example is passed over."""
-    if settings.rule == PEGASOS:
-        return importance / (settings.strength * t) if margin < 1 else 0.0
+def is_due(settings, margin):
+    """Whether an example with this margin moves the weights."""
     if settings.rule == ALGORITHM1:
-        return importance / (settings.strength * t)
-    if settings.rule == PERCEPTRON:
-        return importance if margin <= 0 else 0.0
-    loss = max(0.0, 1.0 - margin)
-    if loss == 0.0:
-        return 0.0
-    if settings.rule == PA1:
-        return importance * min(settings.strength, loss / norm2) if norm2 > 0 else 0.0
-    return importance * loss / (norm2 + 0.5 / settings.strength)
+        return True
+    return margin <= 0 if settings.rule == PERCEPTRON else margin < 1
 
 
 @inlined
-def projection(state, settings, norm2):
+def regularisation(scalars, settings):
+    """Return the lambda of Pegasos: as given, or in proportion to the squared norm of a row where that is 0."""
+    return settings.strength if settings.strength > 0 else RELATIVE * (scalars[MEAN_NORM2] - settings.intercept)
+
+
+@inlined
+def step_length(scalars, settings, t, margin, norm2, importance):
+    """Return how much of y x is added to the weights, or to their logarithms, by an example that is due.
+
+    An important example makes Passive-Aggressive more aggressive. Were its step multiplied instead, it would overshoot.
+    """
+    if settings.rule == PERCEPTRON:
+        return importance
+    if settings.rule == PA1:
+        return min(importance * settings.strength, (1.0 - margin) / norm2) if norm2 > 0 else 0.0
+    if settings.rule == PA2:
+        return (1.0 - margin) / (norm2 + 0.5 / (importance * settings.strength))
+    if settings.rule == EXPONENTIATED:
+        return importance * settings.strength / math.sqrt(t)
+    strength = regularisation(scalars, settings)
+    return importance / (strength * (t + settings.delay)) if strength > 0 else 0.0
+
+
+@inlined
+def projection(scalars, settings, norm2):
     """Return by what weights of this squared norm, unscaled, shrink onto the ball of radius 1 / sqrt(lambda).
 
     The ball holds the optimum.
     """
-    norm = state.scalars[SCALE] * math.sqrt(max(norm2, 0.0) * settings.strength)
-    return 1.0 / norm if settings.project and norm > 1.0 else 1.0
+    if not settings.project:
+        return 1.0
+    norm = scalars[SCALE] * math.sqrt(max(norm2, 0.0) * regularisation(scalars, settings))
+    return 1.0 / norm if norm > 1.0 else 1.0
 
 
-@inlined
-def add_example(state, settings, row, inner, norm2, coefficient):
+@internal
+def take_step(state, potential, settings, indices, values, inner, norm2, coefficient):
     """Move the weights, the intercept and what their average owes; inner and norm2 count the intercept as a feature."""
     scalars = state.scalars
-    step = coefficient / scalars[SCALE]
-    after = scalars[NORM2] + 2 * step * inner + step * step * norm2
-    shrunk = projection(state, settings, after)
-    if shrunk < SMALLEST_SCALE:  # what is added now would drown the average's sums in its rounding errors
-        after *= scalars[SCALE] * scalars[SCALE]
-        multiply_out(state)
-        step = coefficient
-    kind = state.weights.dtype.type
-    if settings.average:
-        add_row(state.weights, state.correction, row, kind(step), kind(step * scalars[TOTAL]))
+    if potential is None:
+        scalars[CLOCK] += coefficient * coefficient
+        step = coefficient / scalars[SCALE]
+        after = scalars[NORM2] + 2 * step * inner + step * step * norm2
+        shrunk = projection(scalars, settings, after)
+        if shrunk < SMALLEST_SCALE:  # what is added now would drown the average's sums in its rounding errors
+            after *= scalars[SCALE] * scalars[SCALE]
+            multiply_out(state, scalars[SCALE])
+            step = coefficient
+        add_row(state.weights, state.correction, indices, values, step, step * scalars[TOTAL])
+        if settings.intercept:
+            scalars[INTERCEPT] += step
+            scalars[INTERCEPT_CORRECTION] += step * scalars[TOTAL]
+        scalars[NORM2] = after
+        scalars[SCALE] *= shrunk
     else:
-        add_row_only(state.weights, row, kind(step))
+        exponentiate(state, potential, settings, indices, values, coefficient)
+
+
+@internal
+def exponentiate(state, potential, settings, indices, values, coefficient):
+    """Take a step of the exponentiated gradient, in units of the largest feature so far (Kivinen and Warmuth 1997)."""
+    scalars = state.scalars
+    n = state.weights.shape[0]
+    scalars[LARGEST] = max(scalars[LARGEST], largest_magnitude(values), float(settings.intercept))
+    step = coefficient * math.sqrt(math.log(2.0 * n)) / scalars[LARGEST] if scalars[LARGEST] > 0 else 0.0
+    scalars[CLOCK] += (2.0 * scalars[SCALE] * step) ** 2  # the least that a step moves a weight by, for its feature
+    scalars[MASS] += add_exponentially(
+        state.weights, state.correction, potential, indices, values, step, scalars[TOTAL], scalars[SHIFT]
+    )
     if settings.intercept:
-        scalars[INTERCEPT] += step
-        scalars[INTERCEPT_CORRECTION] += step * scalars[TOTAL]
-    scalars[NORM2] = after
-    scalars[SCALE] *= shrunk
+        up, down = both(scalars[INTERCEPT_POTENTIAL], scalars[SHIFT])
+        scalars[INTERCEPT_POTENTIAL] += step
+        more, less = both(scalars[INTERCEPT_POTENTIAL], scalars[SHIFT])
+        scalars[MASS] += (more + less) - (up + down)
+        scalars[INTERCEPT_CORRECTION] += (more - less - scalars[INTERCEPT]) * scalars[TOTAL]
+        scalars[INTERCEPT] = more - less
+    if scalars[MASS] > MOST_GROWTH * n or scalars[MASS] < 1.0 / MOST_GROWTH:
+        shift_exponents(state, potential, settings)
+    scalars[SCALE] = settings.radius / scalars[MASS]
+
+
+@kernel
+def shift_exponents(state, potential, settings):
+    """Lower or raise all exponents together, so that the largest weight becomes 1, and add up the weights anew."""
+    scalars = state.scalars
+    highest = abs(scalars[INTERCEPT_POTENTIAL])
+    for j in range(state.weights.shape[0]):
+        highest = max(highest, abs(potential[j]))
+    multiply_out(state, math.exp(scalars[SHIFT] - highest))
+    scalars[SHIFT] = highest
+    up, down = both(scalars[INTERCEPT_POTENTIAL], highest)
+    scalars[INTERCEPT] = up - down
+    scalars[MASS] = settings.intercept * (up + down)
+    for j in range(state.weights.shape[0]):
+        up, down = both(potential[j], highest)
+        state.weights[j] = up - down
+        scalars[MASS] += up + down
 
 
 @inlined
-def shrink(state, t):
+def shrink(scalars, settings, t):
     """Shrink the weights by the factor 1 - 1/t of Pegasos."""
-    state.scalars[SCALE] *= 1.0 - 1.0 / t
+    scalars[SCALE] *= 1.0 - 1.0 / (t + settings.delay)
 
 
 @inlined
-def take_into_average(state, settings, t):
-    """Count the weights after this step into their average.
+def end_step(state, settings, t):
+    """Count the weights after this step into their average, and bring their scale back.
 
     Pegasos gives step t the weight t (Lacoste-Julien, Schmidt and Bach 2012: the rate 1/T of strongly convex
     problems, where equal weights give log(T)/T); the others weight all steps alike.
     """
     scalars = state.scalars
-    weight = float(t) if settings.rule <= ALGORITHM1 else 1.0
-    scalars[TOTAL] += weight * scalars[SCALE]
-    scalars[AVERAGE_WEIGHT] += weight
+    gradual = settings.rule == PEGASOS or settings.rule == ALGORITHM1
+    if settings.average:
+        weight = float(t) if gradual else 1.0
+        scalars[TOTAL] += weight * scalars[SCALE]
+        scalars[AVERAGE_WEIGHT] += weight
+    if gradual and scalars[SCALE] < SMALLEST_SCALE:
+        multiply_out(state, scalars[SCALE])
+
+
+@internal
+def catch_up(scalars, counters, settings, t):
+    """Do what the steps up to t did not do, because their examples were skipped, for all of them at once.
+
+    Let k steps follow step a. The factors of Pegasos telescope: 1 - 1/(u + delay) from a + 1 to u multiply to
+    (a + delay) / (u + delay). So the average grows by the scale times (a + delay) sum u / (u + delay), and the sum is
+    k - delay sum 1 / (u + delay), where all terms are as the middle one but for 1e-6 of them: a delay is long.
+    """
+    k = t - counters[STEP]
+    if k == 0:
+        return
+    counters[STEP] = t
+    counters[N_EXAMPLES] += k
+    counters[N_FILTERED] += k
+    counters[N_SKIPPED] += k
+    begun, delay = float(t - k), settings.delay
+    sum_of_steps = 0.5 * k * (begun + 1.0 + t)
+    if settings.rule == PEGASOS:
+        sum_of_inverses = k / (0.5 * (begun + 1.0 + t) + delay)
+        scalars[TOTAL] += settings.average * scalars[SCALE] * (begun + delay) * (k - delay * sum_of_inverses)
+        scalars[AVERAGE_WEIGHT] += settings.average * sum_of_steps
+        scalars[SCALE] *= (begun + delay) / (t + delay)
+    else:
+        weight = sum_of_steps if settings.rule == ALGORITHM1 else float(k)
+        scalars[TOTAL] += settings.average * weight * scalars[SCALE]
+        scalars[AVERAGE_WEIGHT] += settings.average * weight
 
 
 @kernel
-def multiply_out(state):
-    """Bring the scale back to 1 without a change of the weights or of their average."""
+def multiply_out(state, factor):
+    """Multiply the unscaled weights by a factor and divide their scale by it, so that weights and average stay."""
     scalars = state.scalars
     for j in range(state.correction.shape[0]):
         state.correction[j] -= scalars[TOTAL] * state.weights[j]
     for j in range(state.weights.shape[0]):
-        state.weights[j] *= scalars[SCALE]
+        state.weights[j] *= factor
     scalars[INTERCEPT_CORRECTION] -= scalars[TOTAL] * scalars[INTERCEPT]
-    scalars[INTERCEPT] *= scalars[SCALE]
-    scalars[EXPECTED_0] *= scalars[SCALE]
-    scalars[EXPECTED_1] *= scalars[SCALE]
-    scalars[NORM2] *= scalars[SCALE] * scalars[SCALE]
+    scalars[INTERCEPT] *= factor
+    scalars[EXPECTED_0] *= factor
+    scalars[EXPECTED_1] *= factor
+    scalars[NORM2] *= factor * factor
     scalars[TOTAL] = 0.0
-    scalars[SCALE] = 1.0
+    scalars[SCALE] /= factor

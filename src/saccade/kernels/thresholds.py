@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from saccade.kernels.compiling import inlined, kernel, loop
+from saccade.kernels.compiling import inlined, internal, loop
 from saccade.kernels.state import (
     EXPECTED_0,
     EXPECTED_1,
@@ -22,15 +22,15 @@ LEAST_UNEXPLAINED = 1e-3
 
 
 @inlined
-def centre(state, settings):
+def centre(walk, settings):
     """What is expected of an unread feature of each class: its mean, or zero where the boundary ignores means."""
-    return state.mean if settings.law.centred else state.neutral
+    return walk.mean if settings.law.centred else walk.neutral
 
 
 @inlined
-def dispersion_of(state, settings):
+def dispersion_of(walk, settings):
     """What the squared weights of unread features count with: their variance, or one."""
-    return state.neutral if settings.law.grows_with == REST_SQUARED_WEIGHTS else state.var
+    return walk.neutral if settings.law.grows_with == REST_SQUARED_WEIGHTS else walk.var
 
 
 @loop
@@ -44,9 +44,9 @@ def expected_margins(weights, means):
 
 
 @inlined
-def set_expected(state, settings):
+def set_expected(state, walk, settings):
     """Recompute the margin that is expected of an example of each class before anything is read."""
-    state.scalars[EXPECTED_0], state.scalars[EXPECTED_1] = expected_margins(state.weights, centre(state, settings))
+    state.scalars[EXPECTED_0], state.scalars[EXPECTED_1] = expected_margins(state.weights, centre(walk, settings))
 
 
 @loop
@@ -73,45 +73,43 @@ def variances_of(features, weights, dispersion):
 
 
 @inlined
-def put_cushion(state, settings, c, k, variance):
+def put_cushion(walk, settings, scale, c, k, variance):
     """Store what a walk must exceed the threshold by, given the variance of the unscaled margin's unread rest."""
-    if settings.audit > 0 and state.counts[c, 0] < FEWEST_EXAMPLES:
-        state.cushion[c, k] = np.inf
+    if settings.fair and walk.counts[c, 0] < FEWEST_EXAMPLES:
+        walk.cushion[c, k] = np.inf
     else:
         law = settings.law
-        scale = state.scalars[SCALE]
-        state.cushion[c, k] = law.slope * math.sqrt(law.shift + scale * scale * max(variance, 0.0)) - law.offset
+        walk.cushion[c, k] = law.slope * math.sqrt(law.shift + scale * scale * max(variance, 0.0)) - law.offset
 
 
 @inlined
-def put_regression(state, c, k):
+def put_regression(scalars, walk, c, k):
     """Store how the full margin follows the partial one; return the share of its variance that is left unexplained."""
-    near, cross = state.partial_square[c, k], state.partial_product[c, k]
-    state.slope[c, k] = cross / near if near > 0 else 1.0
+    near, cross = walk.partial_square[c, k], walk.partial_product[c, k]
+    walk.slope[c, k] = cross / near if near > 0 else 1.0
     explained = cross * cross / near if near > 0 else 0.0
-    return max(state.scalars[WIDTH_0 + c] ** 2 - explained, LEAST_UNEXPLAINED)
+    return max(scalars[WIDTH_0 + c] ** 2 - explained, LEAST_UNEXPLAINED)
 
 
-@kernel
-def set_cushions(state, settings, checkpoints):
+@internal
+def set_cushions(state, walk, settings, checkpoints):
     """Recompute all cushions for the weights and moments as they are now."""
     grows_with = settings.law.grows_with
     n = state.weights.shape[0]
-    dispersion = dispersion_of(state, settings)
+    scale = state.scalars[SCALE]
+    dispersion = dispersion_of(walk, settings)
     q0, q1 = variances(state.weights, dispersion)
     done = 0
     for k in range(checkpoints.shape[0]):
+        share0, share1 = 1.0, 1.0
         if settings.regress:
-            put_cushion(state, settings, 0, k, q0 * put_regression(state, 0, k))
-            put_cushion(state, settings, 1, k, q1 * put_regression(state, 1, k))
-            continue
-        share = 1.0
-        if grows_with != TOTAL_VARIANCE:
+            share0, share1 = put_regression(state.scalars, walk, 0, k), put_regression(state.scalars, walk, 1, k)
+        elif grows_with != TOTAL_VARIANCE:
             if settings.order >= SAMPLED:  # every draw is expected to add its n-th part
-                share = 1.0 - checkpoints[k] / n
+                share0 = share1 = 1.0 - checkpoints[k] / n
             else:
-                a0, a1 = variances_of(state.order[done : checkpoints[k]], state.weights, dispersion)
+                a0, a1 = variances_of(walk.order[done : checkpoints[k]], state.weights, dispersion)
                 q0, q1 = q0 - a0, q1 - a1
                 done = checkpoints[k]
-        put_cushion(state, settings, 0, k, share * q0)
-        put_cushion(state, settings, 1, k, share * q1)
+        put_cushion(walk, settings, scale, 0, k, share0 * q0)
+        put_cushion(walk, settings, scale, 1, k, share1 * q1)

@@ -1,176 +1,231 @@
-"""The training path: every learner, boundary and order over dense rows and over sparse ones."""
+"""The training path: every learner over dense rows and over sparse ones, with memory of earlier passes and with walks.
+
+What a learner does without is None (``walk``, ``checkpoints``, ``indices`` of a dense row), and numba drops the code
+for it, which is most of what there is to compile.
+"""
 
 import math
 
-from saccade.kernels.audit import audit_example
-from saccade.kernels.compiling import inlined, kernel
-from saccade.kernels.moments import learn_moments, learn_read_moments
-from saccade.kernels.prefetching import prefetch
-from saccade.kernels.randomness import AUDIT, OFFSET, uniform
-from saccade.kernels.reordering import reorder
+from saccade.kernels.audit import score, set_factors
+from saccade.kernels.compiling import inlined, internal, kernel
+from saccade.kernels.memory import is_clear, is_remembered, is_witness, pick, remember, squared_reach
+from saccade.kernels.prefetching import prefetch_far
+from saccade.kernels.randomness import AUDIT, stream_key
+from saccade.kernels.rows import dot, squared_norm
 from saccade.kernels.state import (
     ALGORITHM1,
     CHANGES,
-    EXPECTED_0,
+    CLOCK,
     INTERCEPT,
+    LOSS,
+    MEAN_NORM2,
+    N_AUDITED,
     N_EXAMPLES,
     N_FILTERED,
     N_READ,
     N_READ_FILTERED,
     N_UPDATES,
-    NEXT_REORDER,
     PEGASOS,
-    SAMPLED,
     SCALE,
     STEP,
+    TAUGHT,
     WEIGHT_SUM,
+    State,
 )
-from saccade.kernels.stepping import (
-    SMALLEST_SCALE,
-    add_example,
-    dot_and_norm,
-    multiply_out,
-    shrink,
-    step_length,
-    take_into_average,
-)
-from saccade.kernels.thresholds import set_cushions, set_expected
-from saccade.kernels.walking import read_only, trace, walk, walk_draws, would_stop
+from saccade.kernels.stepping import catch_up, end_step, is_due, shrink, step_length, take_step
+from saccade.kernels.teaching import explore, is_walking, keep_walk, teach, walk_over
 
-# While t is small a share WARM_UP / t of the examples is read to the end: moments and multiplier settle early.
-WARM_UP = 60.0
-# While one row is read, the first features of a later one are fetched: every second, for neighbours share lines.
-AHEAD = 4
-FETCHED = 32
+# Scores mean something from this step on.
+FIRST_SCORED = 60.0
+# While one row is read, a later one is fetched: so many lines of the cache, after which the processor goes on alone.
+AHEAD = 3
+LINES, LINE = 49, 64
 
 
 @inlined
-def learn_from(row, state, settings, checkpoints, c, t, importance, chosen, witness, stopped):
-    """Take one step with an example that was read to its end; return False where its margin is not finite."""
-    scalars, counters = state.scalars, state.counters
-    sign = 2.0 * c - 1.0
-    inner, norm2 = dot_and_norm(state.weights, row)
-    inner += scalars[INTERCEPT]
-    norm2 += settings.intercept
-    margin = sign * scalars[SCALE] * inner
-    if not (math.isfinite(margin) and math.isfinite(norm2)):
-        return False
-    counters[N_READ] += settings.limit
-    taught = settings.attentive and (witness or settings.audit == 0)
-    if settings.attentive and witness:
-        if settings.regress:
-            trace(row, state.order, state.weights, state.mean[c], checkpoints, state.path)
-            stopped = would_stop(state, settings, c)
-        important = 1 if margin < settings.law.theta else 0
-        audit_example(state, settings, c, inner, int(chosen), t > WARM_UP, important, int(stopped))
-        counters[CHANGES] += 1
-    if taught:
-        moved = learn_moments(state.counts[c], state.mean[c], state.var[c], row, state.weights)
-        if settings.law.centred:
-            scalars[EXPECTED_0 + c] += moved
-    passed_over = settings.limit < row.shape[0] and margin >= settings.law.theta
-    if passed_over:
-        counters[N_FILTERED] += 1
-        counters[N_READ_FILTERED] += settings.limit
-    if settings.rule == PEGASOS or (settings.rule == ALGORITHM1 and not passed_over):
-        shrink(state, t)
-    length = 0.0 if passed_over else step_length(settings, t, margin, norm2, importance)
-    if length > 0:
-        counters[N_UPDATES] += 1
-        counters[CHANGES] += 1
-        add_example(state, settings, row, inner, norm2, sign * length)
-    if counters[CHANGES] >= counters[NEXT_REORDER]:
-        reorder(state, settings)
-        if settings.attentive:
-            set_cushions(state, settings, checkpoints)
-    if settings.law.centred and length > 0:
-        set_expected(state, settings)
-    return True
-
-
-@inlined
-def filter_out(row, state, settings, size, c, t, start):
-    """Pass over an example that the boundary stopped after size features."""
-    counters = state.counters
-    counters[N_FILTERED] += 1
-    counters[N_READ] += size
-    counters[N_READ_FILTERED] += size
-    if settings.audit == 0:
-        moved = learn_read_moments(
-            state.counts[c], state.mean[c], state.var[c], row, state.order, start, size, state.weights
-        )
-        if settings.law.centred:
-            state.scalars[EXPECTED_0 + c] += moved
-    if settings.rule == PEGASOS:
-        shrink(state, t)
-
-
-@inlined
-def take_example(X, i, c, weight, checkpoints, state, settings, buffer):
-    """Walk over row i, filter it or learn from it; return False where its margin is not finite."""
-    n = X.shape[1]
-    sampled = settings.order >= SAMPLED
+def begin_step(state, t, weight):
+    """Begin the step of one more example; return its number."""
+    state.counters[STEP] = t
     state.counters[N_EXAMPLES] += 1
-    state.counters[STEP] += 1
-    t = state.counters[STEP]
     state.scalars[WEIGHT_SUM] += weight
-    importance = weight * state.counters[N_EXAMPLES] / state.scalars[WEIGHT_SUM]  # relative to the mean so far
-    chosen, witness = False, False
-    if settings.audit > 0:
-        u = uniform(settings.seed, AUDIT, t)
-        chosen = u < settings.audit
-        witness = chosen or u * t < WARM_UP
-    start = int(uniform(settings.seed, OFFSET, t) * n) if sampled else 0
-    stop, margin = -1, 0.0
-    if settings.attentive:
-        if sampled:
-            stop, margin = walk_draws(X[i], state, settings, checkpoints, c, start)
-        elif not (witness and settings.regress):  # which is traced once it has been read
-            stop, margin = walk(X[i], state, settings, checkpoints, c)
-    if stop >= 0 and not witness:
-        finite = math.isfinite(margin)
-        filter_out(X[i], state, settings, checkpoints[stop], c, t, start)
-    elif settings.limit < n:
-        read_only(X[i], state.order, start, settings.limit, buffer)
-        finite = learn_from(buffer, state, settings, checkpoints, c, t, importance, chosen, witness, False)
-    else:
-        finite = learn_from(X[i], state, settings, checkpoints, c, t, importance, chosen, witness, stop >= 0)
-    if finite and settings.average:
-        take_into_average(state, settings, t)
-    if state.scalars[SCALE] < SMALLEST_SCALE:
-        multiply_out(state)
-    return finite
+    return t
+
+
+@inlined
+def pass_over(state, settings, t, size):
+    """Filter an example of which so many features were read."""
+    state.counters[N_FILTERED] += 1
+    state.counters[N_READ] += size
+    state.counters[N_READ_FILTERED] += size
+    if settings.rule == PEGASOS:
+        shrink(state.scalars, settings, t)
+    end_step(state, settings, t)
+
+
+@inlined
+def learn_from(state, settings, indices, values, c, t, weight, inner, margin):
+    """Take the step that a margin asks for; return its length, or NaN where the row's norm is not finite."""
+    scalars, length = state.scalars, 0.0
+    scalars[LOSS] += max(0.0, settings.law.theta - margin)
+    if settings.rule == PEGASOS or settings.rule == ALGORITHM1:
+        shrink(scalars, settings, t)
+    if is_due(settings, margin):
+        norm2 = squared_norm(state.weights, values) + settings.intercept
+        importance = weight * state.counters[N_EXAMPLES] / scalars[WEIGHT_SUM]  # relative to the mean so far
+        if not math.isfinite(norm2):
+            return math.nan
+        state.counters[N_UPDATES] += 1
+        scalars[MEAN_NORM2] += (norm2 - scalars[MEAN_NORM2]) / state.counters[N_UPDATES]
+        length = step_length(scalars, settings, t, margin, norm2, importance)
+        if length > 0:
+            take_step(state, state.potential, settings, indices, values, inner, norm2, (2.0 * c - 1.0) * length)
+    end_step(state, settings, t)
+    return length
+
+
+@inlined
+def read_margin(state, settings, indices, values, c):
+    """Return the unscaled margin of a row, and its margin for its class."""
+    inner = dot(state.weights, indices, values) + state.scalars[INTERCEPT]
+    return inner, (2.0 * c - 1.0) * state.scalars[SCALE] * inner
+
+
+@internal
+def take_witness(state, walk, settings, checkpoints, memory, i, indices, values, c, weight, u):
+    """Read an example to its end, whatever is known of it, and learn what would have been missed, and how to walk."""
+    scalars, counters = state.scalars, state.counters
+    t = counters[STEP]
+    chosen = u < settings.audit
+    teaches = u < settings.teach or u * t < settings.warm_up
+    inner, margin = read_margin(state, settings, indices, values, c)
+    if not math.isfinite(margin):
+        return False
+    counters[N_READ] += values.shape[0]
+    counters[N_AUDITED] += chosen
+    walking = is_walking(scalars, settings)
+    stop = False
+    if checkpoints is not None:
+        if teaches:
+            stop = explore(values, state, walk, settings, checkpoints, c) and walking
+        elif walking:
+            stop = walk_over(values, state, walk, settings, checkpoints, c)[0]
+    if t > FIRST_SCORED if walking else is_remembered(memory, i):
+        clear = memory.shape[0] > 0 and is_clear(memory, i, squared_reach(scalars), scalars[CLOCK])
+        missed = stop or clear
+        score(scalars, counters, settings, chosen, margin < settings.law.theta, missed)
+    if teaches:
+        if walk is not None:
+            teach(values, state, walk, settings, checkpoints, c, inner)
+        counters[TAUGHT] += 1
+    if checkpoints is not None:
+        set_factors(scalars, settings)
+    remember(memory, i, scalars, margin - settings.law.theta)
+    length = learn_from(state, settings, indices, values, c, t, weight, inner, margin)
+    counters[CHANGES] += 1 + (length > 0)
+    if checkpoints is not None:
+        keep_walk(state, walk, settings, checkpoints, length > 0, teaches)
+    return not math.isnan(length)
+
+
+@inlined
+def take_example(state, walk, settings, checkpoints, memory, i, indices, values, c, weight, t, coin):
+    """Filter an example or learn from it; return False where its margin is not finite."""
+    catch_up(state.scalars, state.counters, settings, t - 1)
+    begin_step(state, t, weight)
+    if is_witness(settings, coin, t):
+        return take_witness(state, walk, settings, checkpoints, memory, i, indices, values, c, weight, coin)
+    if checkpoints is not None and is_walking(state.scalars, settings):
+        stop, size, expected = walk_over(values, state, walk, settings, checkpoints, c)
+        if stop:
+            pass_over(state, settings, t, size)
+            return math.isfinite(expected)
+    inner, margin = read_margin(state, settings, indices, values, c)
+    if not math.isfinite(margin):
+        return False
+    state.counters[N_READ] += values.shape[0]
+    unfair = settings.attentive and not settings.fair
+    if checkpoints is not None and unfair:
+        teach(values, state, walk, settings, checkpoints, c, inner)
+    remember(memory, i, state.scalars, margin - settings.law.theta)
+    length = learn_from(state, settings, indices, values, c, t, weight, inner, margin)
+    state.counters[CHANGES] += length > 0
+    if checkpoints is not None:
+        keep_walk(state, walk, settings, checkpoints, length > 0, unfair)
+    return not math.isnan(length)
+
+
+@inlined
+def fetch(values, begin, end):
+    """Ask for these values of an array, or the first of them."""
+    step = LINE // values.itemsize
+    for k in range(begin, min(begin + LINES * step, end), step):
+        prefetch_far(values, k)
 
 
 @kernel
-def train_dense(X, target, rows, weights, checkpoints, state, settings, buffer):
-    """Learn from the given rows in turn; return -1, or the row whose margin was not finite."""
-    for r in range(rows.shape[0]):
-        i = rows[r]
-        weight = weights[i] if weights.shape[0] > 0 else 1.0
-        if weight == 0:
-            continue
-        if settings.attentive and r + AHEAD < rows.shape[0]:
-            for k in range(0, min(FETCHED, X.shape[1]), 2):
-                prefetch(X, rows[r + AHEAD], state.order[k])
-        if not take_example(X, i, target[i], weight, checkpoints, state, settings, buffer):
-            return i
+def train_dense(X, target, rows, weights, memory, state, walk, checkpoints, settings, picked):
+    """Learn from the given rows in turn; return -1, or the row whose margin was not finite.
+
+    ``memory`` is (rows, 2), or empty.
+    """
+    coins = stream_key(settings.seed, AUDIT)
+    block, t = picked.place.shape[0], state.counters[STEP]
+    for begin in range(0, rows.shape[0], block):
+        end = min(begin + block, rows.shape[0])
+        count, t, passed = pick(rows, begin, end, weights, memory, state.scalars, settings, coins, t, picked)
+        for q in range(count):
+            if q + AHEAD < count:
+                fetch(X[rows[picked.place[q + AHEAD]]], 0, X.shape[1])
+            i = rows[picked.place[q]]
+            weight = weights[i] if weights.shape[0] > 0 else 1.0
+            state.scalars[WEIGHT_SUM] += picked.passed[q]
+            step, coin = picked.step[q], picked.coin[q]
+            if not take_example(
+                state, walk, settings, checkpoints, memory, i, None, X[i], target[i], weight, step, coin
+            ):
+                return i
+        state.scalars[WEIGHT_SUM] += passed
+    catch_up(state.scalars, state.counters, settings, t)
     return -1
 
 
 @kernel
-def train_sparse(data, indices, indptr, row, target, rows, weights, checkpoints, state, settings, buffer):
-    """Like train_dense, for CSR rows: each is scattered into ``row``, a (1, n) zero buffer, and re-zeroed after it."""
-    for r in range(rows.shape[0]):
-        i = rows[r]
-        weight = weights[i] if weights.shape[0] > 0 else 1.0
-        if weight == 0:
-            continue
-        for k in range(indptr[i], indptr[i + 1]):
-            row[0, indices[k]] += data[k]
-        finite = take_example(row, 0, target[i], weight, checkpoints, state, settings, buffer)
-        for k in range(indptr[i], indptr[i + 1]):
-            row[0, indices[k]] = 0
-        if not finite:
-            return i
+def train_sparse(
+    data, indices, indptr, codes, positive, rows, weights, memory, state, potential, seeds, settings, picked
+):
+    """Like train_dense, for CSR rows and several learners, all of which see a block of rows before the next is fetched.
+
+    The last axis of weights, the first one of the other arrays tells the learners apart. ``positive`` is the class that
+    each of them sets against the others.
+    """
+    block, reached = picked.place.shape[0], state.counters[0, STEP]
+    for begin in range(0, rows.shape[0], block):
+        end, t = min(begin + block, rows.shape[0]), reached
+        for k in range(positive.shape[0]):
+            logarithms = None
+            if potential is not None:
+                logarithms = potential[:, k]
+            learner = State(
+                state.weights[:, k], state.correction[:, k], logarithms, state.scalars[k], state.counters[k]
+            )
+            coins = stream_key(seeds[k], AUDIT)
+            count, reached, passed = pick(
+                rows, begin, end, weights, memory[k], learner.scalars, settings, coins, t, picked
+            )
+            for q in range(count):
+                if q + AHEAD < count:
+                    ahead = rows[picked.place[q + AHEAD]]
+                    fetch(indices, indptr[ahead], indptr[ahead + 1])
+                    fetch(data, indptr[ahead], indptr[ahead + 1])
+                i = rows[picked.place[q]]
+                weight = weights[i] if weights.shape[0] > 0 else 1.0
+                learner.scalars[WEIGHT_SUM] += picked.passed[q]
+                stored = slice(indptr[i], indptr[i + 1])
+                row, kept, step, coin = indices[stored], data[stored], picked.step[q], picked.coin[q]
+                c = 1 if codes[i] == positive[k] else 0
+                if not take_example(learner, None, settings, None, memory[k], i, row, kept, c, weight, step, coin):
+                    return i
+            learner.scalars[WEIGHT_SUM] += passed
+    for k in range(positive.shape[0]):
+        catch_up(state.scalars[k], state.counters[k], settings, reached)
     return -1

@@ -1,6 +1,6 @@
 """Reading a row feature by feature until a boundary stops the walk."""
 
-from saccade.kernels.compiling import exact, inlined, kernel
+from saccade.kernels.compiling import exact, inlined, internal
 from saccade.kernels.state import EXPECTED_0, FACTOR_0, INTERCEPT, SCALE
 from saccade.kernels.thresholds import centre
 
@@ -24,41 +24,41 @@ def read_eight(x, order, weights, middle, k):
 
 
 @inlined
-def demanded(state, c, k):
+def demanded(state, walk, c, k):
     """Return by how much a walk must exceed the importance threshold at this checkpoint to be stopped."""
-    cushion = state.cushion[c, k]
+    cushion = walk.cushion[c, k]
     return cushion + (state.scalars[FACTOR_0 + c] - 1.0) * abs(cushion)
 
 
 @inlined
-def judge(state, settings, c, k, margin):
+def judge(state, walk, settings, c, k, margin):
     """Return 1 where a walk that expects this margin is stopped, -1 where it is given up, 0 where it goes on."""
-    excess, cushion = margin - settings.law.theta, demanded(state, c, k)
+    excess, cushion = margin - settings.law.theta, demanded(state, walk, c, k)
     if excess >= cushion:
         return 1
     return -1 if k > FUTILE and settings.law.centred and excess < -cushion else 0
 
 
-@inlined
-def walk(x, state, settings, checkpoints, c):
+@internal
+def walk_in_order(x, state, walk, settings, checkpoints, c):
     """Read a row in order until the boundary stops it; return the checkpoint, or -1, and the margin expected there."""
     factor = (2.0 * c - 1.0) * state.scalars[SCALE]
     start = state.scalars[INTERCEPT] + state.scalars[EXPECTED_0 + c]
-    middle = centre(state, settings)[c]
+    middle = centre(walk, settings)[c]
     deviation = 0.0
     position = 0
     for k in range(checkpoints.shape[0]):
         while position < checkpoints[k]:
-            deviation += read_eight(x, state.order, state.weights, middle, position)
+            deviation += read_eight(x, walk.order, state.weights, middle, position)
             position += 8
-        expected = start + state.slope[c, k] * deviation
-        decision = judge(state, settings, c, k, factor * expected)
+        expected = start + walk.slope[c, k] * deviation
+        decision = judge(state, walk, settings, c, k, factor * expected)
         if decision != 0:
             return (k if decision > 0 else -1), expected
     return -1, start
 
 
-@kernel
+@internal
 def trace(x, order, weights, middle, checkpoints, path):
     """Write down how far the margin deviates from what was expected of it at each checkpoint."""
     deviation = 0.0
@@ -71,15 +71,15 @@ def trace(x, order, weights, middle, checkpoints, path):
 
 
 @inlined
-def would_stop(state, settings, c):
-    """Return whether a walk over the row that was traced would be stopped."""
+def retrace(state, walk, settings, c):
+    """Return whether a walk over the row that was traced would be stopped, and after how many checkpoints it ends."""
     factor = (2.0 * c - 1.0) * state.scalars[SCALE]
     start = state.scalars[INTERCEPT] + state.scalars[EXPECTED_0 + c]
-    for k in range(state.path.shape[0]):
-        decision = judge(state, settings, c, k, factor * (start + state.slope[c, k] * state.path[k]))
+    for k in range(walk.path.shape[0]):
+        decision = judge(state, walk, settings, c, k, factor * (start + walk.slope[c, k] * walk.path[k]))
         if decision != 0:
-            return decision > 0
-    return False
+            return decision > 0, k + 1
+    return False, walk.path.shape[0]
 
 
 @inlined
@@ -88,10 +88,10 @@ def ring(start, position, n):
     return start + position if start + position < n else start + position - n
 
 
-@inlined
-def walk_draws(x, state, settings, checkpoints, c, start):
-    """Like walk, over the sampled draws, which are taken in a ring from a random start."""
-    n = state.order.shape[0]
+@internal
+def walk_draws(x, state, walk, settings, checkpoints, c, start):
+    """Like walk_in_order, over the sampled draws, which are taken in a ring from a random start."""
+    n = walk.order.shape[0]
     factor = (2.0 * c - 1.0) * state.scalars[SCALE]
     expected = state.scalars[INTERCEPT] + state.scalars[EXPECTED_0 + c]
     share = state.scalars[EXPECTED_0 + c] / n  # each draw replaces the n-th part of what was expected
@@ -99,19 +99,9 @@ def walk_draws(x, state, settings, checkpoints, c, start):
     for k in range(checkpoints.shape[0]):
         while position < checkpoints[k]:
             q = ring(start, position, n)
-            j = state.order[q]
-            expected += state.ratio[q] * state.weights[j] * x[j] - share
+            j = walk.order[q]
+            expected += walk.ratio[q] * state.weights[j] * x[j] - share
             position += 1
-        if factor * expected - settings.law.theta >= demanded(state, c, k):
+        if factor * expected - settings.law.theta >= demanded(state, walk, c, k):
             return k, expected
     return -1, expected
-
-
-@kernel
-def read_only(x, order, start, size, buffer):
-    """Copy the first features in order into the buffer and leave the others zero."""
-    for j in range(buffer.shape[0]):
-        buffer[j] = 0
-    for position in range(size):
-        j = order[ring(start, position, order.shape[0])]
-        buffer[j] = x[j]

@@ -15,7 +15,7 @@ from saccade.exceptions import LevelNotHeldWarning, OneLabelWarning, UnevenScale
 from saccade.learners.record import TrainingRecord
 from saccade.reading.inputs import Rows
 
-__all__ = ["FEW", "warn_if_level_not_held", "warn_of_model", "warn_of_scales"]
+__all__ = ["CALLER", "FEW", "warn_if_level_not_held", "warn_of_model", "warn_of_scales"]
 
 Reals = NDArray[np.float64]
 
@@ -31,7 +31,7 @@ FEWEST_VALUES = 8
 CALLER = 4
 
 
-def warn_if_level_not_held(delta: float | None, record: TrainingRecord) -> bool:
+def warn_if_level_not_held(delta: float | None, record: TrainingRecord, stacklevel: int = CALLER) -> bool:
     """Warn where the audit's count speaks against the level; return whether it does."""
     if delta is None or not record.decision_error > delta:
         return False
@@ -43,7 +43,7 @@ def warn_if_level_not_held(delta: float | None, record: TrainingRecord) -> bool:
         f"examples {record.n_missed} would have been filtered, {record.decision_error:.1%}. More passes "
         "(max_iter) or a larger audit let the boundary settle; a smaller delta makes it more cautious.",
         LevelNotHeldWarning,
-        stacklevel=CALLER,
+        stacklevel=stacklevel,
     )
     return True
 
@@ -73,14 +73,14 @@ def warn_of_scales(part: Rows, names: NDArray[Any] | None, stacklevel: int = CAL
     A scale is the root mean square of the values other than zero: constant and sparse features have one too, and a
     feature that is zero in nearly all rows is not taken for a small one.
     """
-    count, square = _values(part)
+    columns, count, square = _values(part)
     scale = np.sqrt(square / np.maximum(count, 1))
     known = np.flatnonzero((count >= FEWEST_VALUES) & (scale > 0))
     if known.size == 0:
         return
     low, high = known[np.argmin(scale[known])], known[np.argmax(scale[known])]
     if scale[high] > UNEVEN * scale[low]:
-        large, small = ((f"{k}" if names is None else repr(str(names[k]))) for k in (high, low))
+        large, small = ((f"{k}" if names is None else repr(str(names[k]))) for k in columns[[high, low]])
         warnings.warn(
             f"Features differ in scale by decades: feature {large} has values of about {scale[high]:.2g}, feature "
             f"{small} of about {scale[low]:.2g}. The largest ones decide nearly alone. Scale them first, for example "
@@ -99,15 +99,16 @@ def _some_rows(codes: NDArray[np.integer], weight: Reals, n_classes: int, most: 
     return np.concatenate(picked)
 
 
-def _values(part: Rows) -> tuple[NDArray[np.integer], Reals]:
-    """Return how many values of each feature are not zero, and the sum of their squares."""
+def _values(part: Rows) -> tuple[NDArray[np.integer], NDArray[np.integer], Reals]:
+    """Return columns, all that hold something, how many of their values are not zero, and the sum of their squares."""
     if sp.issparse(part):
-        n = part.shape[1]
-        squares: Reals = np.zeros(n)
-        np.add.at(squares, part.indices, part.data.astype(np.float64) ** 2)
-        return np.bincount(part.indices[part.data != 0], minlength=n), squares
+        stored = part.data != 0
+        columns, place, count = np.unique(part.indices[stored], return_inverse=True, return_counts=True)
+        squares = np.zeros(columns.size)
+        np.add.at(squares, place, part.data[stored].astype(np.float64) ** 2)
+        return columns, count, squares
     values = part.astype(np.float64)
-    return np.count_nonzero(values, axis=0), np.einsum("ij,ij->j", values, values)
+    return np.arange(part.shape[1]), np.count_nonzero(values, axis=0), np.einsum("ij,ij->j", values, values)
 
 
 def _is_one_label(model: Any, part: Rows, codes: NDArray[np.integer]) -> bool:

@@ -1,5 +1,6 @@
-"""What Pegasos, Perceptron and Passive-Aggressive have in common: a scikit-learn classifier over online learners."""
+"""What all learners have in common: a scikit-learn classifier over online learners."""
 
+import math
 import warnings
 from collections.abc import Callable
 from copy import copy
@@ -8,7 +9,6 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state, compute_class_weight
@@ -16,15 +16,25 @@ from sklearn.utils.validation import check_is_fitted
 
 from saccade.exceptions import OtherVersionWarning
 from saccade.kernels.reordering import shuffle
-from saccade.kernels.state import STEP
-from saccade.learners.alarms import FEW, warn_if_level_not_held, warn_of_model, warn_of_scales
+from saccade.kernels.state import EXPONENTIATED, STEP
+from saccade.learners.alarms import CALLER, FEW, warn_if_level_not_held, warn_of_model, warn_of_scales
+from saccade.learners.course import Course, Patience, in_threads, take_loss
 from saccade.learners.online import OnlineLearner, UpdateRule, new_learner
+from saccade.learners.passes import Memory, new_memory
 from saccade.learners.record import TrainingRecord
+from saccade.learners.remembered import Remembered, rows_known_by
 from saccade.learners.scaling import Scaling
 from saccade.learners.sketch import RowSketch
 from saccade.planning.boundaries import Budget, as_boundary
 from saccade.planning.orders import CODES
-from saccade.reading.inputs import Rows, check_rows, check_weights, encode_labels, raise_not_finite, read_checked
+from saccade.reading.inputs import (
+    Rows,
+    check_rows,
+    check_weights,
+    encode_labels,
+    raise_not_finite,
+    read_checked,
+)
 from saccade.reading.parameters import (
     BOOLEAN,
     NONE,
@@ -43,6 +53,9 @@ from saccade.reading.sources import Source, column_source
 from saccade.version import __version__
 
 __all__ = ["AttentiveLearner"]
+
+# Rows, and values in them, from which on margins are remembered.
+FEWEST_ROWS, FEWEST_VALUES = 1_000, 500_000
 
 
 def all_or_nothing(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -71,12 +84,16 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
     boundary: Any
     order: str
     max_iter: int
+    tol: float | None
+    n_iter_no_change: int
     average: bool
     fit_intercept: bool
     audit: float
+    cost: str
     shuffle: bool
     class_weight: Any
     warm_start: bool
+    shards: int
     n_jobs: int | None
     random_state: Any
 
@@ -84,26 +101,35 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         "boundary": [instance(str), having("law", "limit")],
         "order": [text(CODES)],
         "max_iter": [whole(1)],
+        "tol": [real(-math.inf), NONE],
+        "n_iter_no_change": [whole(1)],
         "average": [BOOLEAN],
         "fit_intercept": [BOOLEAN],
         "audit": [real(0, 1, ends=True)],
+        "cost": [text({"time", "features"})],
         "shuffle": [BOOLEAN],
         "class_weight": [instance(dict), text({"balanced"}), NONE],
         "warm_start": [BOOLEAN],
+        "shards": [whole(1)],
         "n_jobs": [instance(Integral), NONE],
         "random_state": [RANDOM_STATE],
     }
 
     # Of the rows that are learned from; set by learning from files, before the first of them.
     _scaling: Scaling | None = None
+    # Of the batches of files, while it learns from them in several passes.
+    _memories: list[Memory] | None = None
 
     def _update_rule(self) -> UpdateRule:
         """Return the learner's own rule."""
-        raise TypeError(f"{type(self).__name__} is not for direct use: take Pegasos, Perceptron or PassiveAggressive.")
+        raise TypeError(
+            f"{type(self).__name__} is not for direct use: take Pegasos, Perceptron, PassiveAggressive or "
+            "ExponentiatedGradient."
+        )
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from ``max_iter`` passes over the rows.
+        """Learn from the rows in up to ``max_iter`` passes.
 
         Parameters
         ----------
@@ -127,13 +153,26 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         seen = self._scaled(X)
         learners = self._continued_learners(X) if going_on else self._new_learners(X, classes)
         seed, first = learners[0].settings.seed, int(learners[0].counters[STEP])
+        known_by = rows_known_by(X, codes) if self.warm_start else ""
+        before = getattr(self, "_remembered", None) if going_on else None
+        again = self.max_iter > 1 or self.warm_start
+        memory = new_memory(len(learners), X.shape[0] if again and self._remembers(X) else 0)
+        if before is not None and before.known_by == known_by and before.margins.shape == memory.shape:
+            memory = before.margins.copy()
         rows = np.arange(X.shape[0], dtype=np.uint32)
+        course = Course(learners, memory, self.shards, self.n_jobs)
+        patience = Patience(self.tol, self.n_iter_no_change)
         for turn in range(self.max_iter):
             if self.shuffle:
                 shuffle(rows, seed, first + turn)
-            self._pass(learners, seen, codes, rows, weight)
+            self._go_over(course, seen, codes, rows, weight)
+            course.grow_older()
+            self.n_iter_ = turn + 1
+            if patience.is_over(take_loss(learners) / (rows.size * len(learners))):
+                break
+        course.done()
         self._take(learners, classes, self._sketched(X, weight, going_on))
-        self.n_iter_ = self.max_iter
+        self._remembered = Remembered(memory, known_by) if self.warm_start else None
         self._alarmed = warn_if_level_not_held(self._level, self.training_)
         warn_of_model(self, X, codes, weight)
         return self
@@ -144,9 +183,22 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
     ) -> Self:
         """Learn from one pass over the rows, in their order; the first call needs all ``classes``.
 
-        The same stream of rows gives the same bits, however it is split into calls. Scales of features are looked at in
-        the first call.
+        The same stream of rows gives the same bits, however it is split into calls. Rows are not known again, so that
+        nothing is remembered of them, and they are learned from in one shard. Scales of features are looked at in the
+        first call.
         """
+        return self._learn_part(X, y, classes, sample_weight)
+
+    def _learn_part(
+        self,
+        X: Any,
+        y: Any,
+        classes: ArrayLike | None,
+        sample_weight: ArrayLike | None = None,
+        rows: NDArray[np.uint32] | None = None,
+        memory: Memory | None = None,
+    ) -> Self:
+        """Learn from rows, in the order that is given, and with memory of them where there is some."""
         first = not hasattr(self, "_learners")
         self._check_parameters()
         if self.class_weight == "balanced":
@@ -162,12 +214,16 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         weight = self._weights(X, y, known, codes, sample_weight, in_part=True)
         learners = self._new_learners(X, known) if first else self._continued_learners(X)
         seen = self._scaled(X)
-        self._pass(learners, seen, codes, np.arange(X.shape[0], dtype=np.uint32), weight)
+        in_turn = np.arange(X.shape[0], dtype=np.uint32) if rows is None else rows
+        course = Course(learners, new_memory(len(learners), 0) if memory is None else memory, n_jobs=self.n_jobs)
+        self._go_over(course, seen, codes, in_turn, weight)
+        course.done()
         self._take(learners, known, self._sketched(X, weight, not first))
         self.n_iter_ = 1
-        self._alarmed = getattr(self, "_alarmed", False) or warn_if_level_not_held(self._level, self.training_)
+        held = (self._level, self.training_, CALLER + 1)
+        self._alarmed = getattr(self, "_alarmed", False) or warn_if_level_not_held(*held)
         if first:
-            warn_of_scales(seen[: 2 * FEW], getattr(self, "feature_names_in_", None))
+            warn_of_scales(seen[: 2 * FEW], getattr(self, "feature_names_in_", None), CALLER + 1)
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -203,6 +259,15 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
     def _level(self) -> float | None:
         return getattr(as_boundary(self.boundary), "delta", None)
 
+    def _remembers(self, X: Rows) -> bool:
+        """Whether those of these rows are skipped whose margin was clear in an earlier pass.
+
+        Few rows move the weights in step, and not at random, and few values leave no time to save.
+        """
+        attentive = as_boundary(self.boundary).law(0.0) is not None
+        many = X.shape[0] >= FEWEST_ROWS and X.size >= FEWEST_VALUES  # the stored ones of a sparse matrix
+        return attentive and self.cost == "time" and self.audit > 0 and many
+
     @property
     def _plans(self) -> list[Plan]:
         return [learner.plan for learner in self._learners]
@@ -230,19 +295,13 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         return outcome._replace(bad=min((row for row in bad if row >= 0), default=-1))
 
     def _run(self, plans: list[Plan], source: Source) -> Outcome:
-        outcomes = self._in_threads(read_plan, [(plan, source) for plan in plans])
+        outcomes = in_threads(read_plan, [(plan, source) for plan in plans], self.n_jobs)
         if len(outcomes) == 1:
             only: Outcome = outcomes[0]
             return only
         margins, reads, stops, bad = zip(*outcomes, strict=True)
         first_bad = min((row for row in bad if row >= 0), default=-1)
         return Outcome(np.concatenate(margins, axis=1), np.sum(reads, axis=0), np.any(stops, axis=0), first_bad)
-
-    def _in_threads(self, function: Callable[..., Any], calls: list[tuple[Any, ...]]) -> list[Any]:
-        """Run independent calls, in threads where there are several; the kernels let go of the interpreter's lock."""
-        if len(calls) == 1:
-            return [function(*calls[0])]
-        return list(Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(function)(*call) for call in calls))
 
     def _check_parameters(self) -> None:
         check_parameters(self, self._kinds)
@@ -259,7 +318,8 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         return X if self._scaling is None else self._scaling.apply(X)
 
     def _new_learners(self, X: Rows, classes: NDArray[Any]) -> list[OnlineLearner]:
-        dtype = np.float32 if X.dtype == np.float32 else np.float64
+        exponentiated = self._update_rule().code == EXPONENTIATED  # whose weights grow too far for single precision
+        dtype = np.float32 if X.dtype == np.float32 and not exponentiated else np.float64
         return self._build(X.shape[1], np.dtype(dtype), self._seeds(1 if len(classes) == 2 else len(classes)))
 
     def _continued_learners(self, X: Rows) -> list[OnlineLearner]:
@@ -279,6 +339,7 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
                 fit_intercept=self.fit_intercept,
                 average=self.average,
                 audit=self.audit,
+                cost=self.cost,
                 seed=seed,
                 only_reject=len(seeds) > 1,
                 scaling=self._scaling,
@@ -339,20 +400,17 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
             weight = weight * by_class[codes]
         return np.asarray(weight, dtype=np.float64)
 
-    def _pass(
+    def _go_over(
         self,
-        learners: list[OnlineLearner],
+        course: Course,
         X: Rows,
         codes: NDArray[np.integer],
         rows: NDArray[np.uint32],
         weight: NDArray[np.float64],
     ) -> None:
-        positive = [1] if len(learners) == 1 else range(len(learners))
-        calls = [(learner, X, codes, index, rows, weight) for learner, index in zip(learners, positive, strict=True)]
-        bad = self._in_threads(OnlineLearner.learn, calls)
-        for row in bad:
-            if row >= 0:
-                raise_not_finite(self, column_source(X), row)
+        bad = course.go_over(X, codes, rows, weight)
+        if bad >= 0:
+            raise_not_finite(self, column_source(X), bad)
 
     def _sketched(self, X: Rows, weight: NDArray[np.float64], going_on: bool) -> RowSketch:
         """Return the sketch of all rows so far; rows of weight 0 are none."""

@@ -4,6 +4,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
@@ -11,7 +12,7 @@ from sklearn.utils import check_array
 from saccade.learners.sketch import Hashes, RowSketch, hash_rows
 from saccade.models.thresholds import step_inside
 from saccade.reading.arrays import FLOATS_AND_BYTES, as_read_only
-from saccade.reading.inputs import check_numbers
+from saccade.reading.inputs import check_numbers, without_repeats
 from saccade.reading.tables import take_rows
 
 __all__ = ["refuse_training_rows", "sketch_of"]
@@ -70,4 +71,5 @@ def _hashes(X: Any, rows: NDArray[np.intp], scalers: list[Any]) -> Hashes:
             warnings.filterwarnings("ignore", message="X (has|does not have valid) feature names")
             part = scaler.transform(part)
     options: dict[str, Any] = {"accept_sparse": "csr", "dtype": FLOATS_AND_BYTES, "ensure_all_finite": False}
-    return hash_rows(as_read_only(check_array(part, **options)))
+    rows = as_read_only(check_array(part, **options))
+    return hash_rows(without_repeats(rows) if sp.issparse(rows) else rows)

@@ -22,8 +22,9 @@ class PassiveAggressive(AttentiveLearner):
     C : float, default=1.0
         How aggressive a step may be.
     variant : {"pa1", "pa2"}, default="pa1"
-    boundary, order, max_iter, fit_intercept, audit, shuffle, class_weight, warm_start, n_jobs, random_state
-        As for :class:`saccade.Pegasos`. Sample and class weights multiply the step.
+    boundary, order, max_iter, tol, n_iter_no_change, fit_intercept, audit, cost, shuffle, class_weight, warm_start, \
+shards, n_jobs, random_state
+        As for :class:`saccade.Pegasos`. Sample and class weights multiply C.
     average : bool, default=True
         Average the weights over the steps, all weighted alike.
 
@@ -44,13 +45,17 @@ class PassiveAggressive(AttentiveLearner):
         variant: Literal["pa1", "pa2"] = "pa1",
         boundary: str | Boundary = "curved",
         order: str = "sorted",
-        max_iter: int = 1,
+        max_iter: int = 20,
+        tol: float | None = 1e-3,
+        n_iter_no_change: int = 5,
         average: bool = True,
         fit_intercept: bool = True,
         audit: float = 0.02,
+        cost: Literal["time", "features"] = "time",
         shuffle: bool = True,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
         warm_start: bool = False,
+        shards: int = 1,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -59,12 +64,16 @@ class PassiveAggressive(AttentiveLearner):
         self.boundary = boundary
         self.order = order
         self.max_iter = max_iter
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
         self.average = average
         self.fit_intercept = fit_intercept
         self.audit = audit
+        self.cost = cost
         self.shuffle = shuffle
         self.class_weight = class_weight
         self.warm_start = warm_start
+        self.shards = shards
         self.n_jobs = n_jobs
         self.random_state = random_state
 

@@ -17,7 +17,8 @@ class Perceptron(AttentiveLearner):
 
     Parameters
     ----------
-    boundary, order, max_iter, fit_intercept, audit, shuffle, class_weight, warm_start, n_jobs, random_state
+    boundary, order, max_iter, tol, n_iter_no_change, fit_intercept, audit, cost, shuffle, class_weight, warm_start, \
+shards, n_jobs, random_state
         As for :class:`saccade.Pegasos`.
     average : bool, default=True
         Average the weights over the steps, all weighted alike.
@@ -37,25 +38,33 @@ class Perceptron(AttentiveLearner):
         *,
         boundary: str | Boundary = "curved",
         order: str = "sorted",
-        max_iter: int = 1,
+        max_iter: int = 20,
+        tol: float | None = 1e-3,
+        n_iter_no_change: int = 5,
         average: bool = True,
         fit_intercept: bool = True,
         audit: float = 0.02,
+        cost: Literal["time", "features"] = "time",
         shuffle: bool = True,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
         warm_start: bool = False,
+        shards: int = 1,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.boundary = boundary
         self.order = order
         self.max_iter = max_iter
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
         self.average = average
         self.fit_intercept = fit_intercept
         self.audit = audit
+        self.cost = cost
         self.shuffle = shuffle
         self.class_weight = class_weight
         self.warm_start = warm_start
+        self.shards = shards
         self.n_jobs = n_jobs
         self.random_state = random_state
 

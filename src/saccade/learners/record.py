@@ -23,13 +23,14 @@ class TrainingRecord:
     """
 
     n_examples: int = 0
-    n_filtered: int = 0  # stopped by the boundary before they were read to the end
+    n_filtered: int = 0  # stopped by the boundary before they were read to the end, or skipped
+    n_skipped: int = 0  # of these: not read at all, for their margin was remembered as clear
     n_updates: int = 0
-    n_read: int = 0  # features read in all
+    n_read: int = 0  # features read in all; of sparse rows, stored values
     n_read_filtered: int = 0  # features read of the filtered examples
     n_audited: int = 0
     n_important: int = 0  # audited examples whose full margin lies below the importance threshold
-    n_missed: int = 0  # those of them that the boundary would have filtered
+    n_missed: int = 0  # those of them that would have been filtered
 
     @property
     def features_per_example(self) -> float:
@@ -41,7 +42,7 @@ class TrainingRecord:
 
     @property
     def decision_error(self) -> float:
-        """The share of important examples that the boundary would have filtered, as audited; nan without any."""
+        """The share of important examples that would have been filtered, as audited; nan without any."""
         return self.n_missed / self.n_important if self.n_important else float("nan")
 
     @classmethod

@@ -20,8 +20,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import bdtrc
 
-from saccade.kernels.hashing import fill_keys, hash_dense, hash_sparse
+from saccade.kernels.hashing import choose_rows, fill_keys, hash_dense, hash_sparse
 from saccade.reading.inputs import Rows
+from saccade.reading.sparse import stored_arrays
 
 __all__ = ["RowSketch", "hash_rows"]
 
@@ -103,15 +104,14 @@ def _limit(n_rows: int) -> np.uint64:
 
 def _sampled(X: Rows, first: int, limit: np.uint64) -> tuple[Hashes, Hashes]:
     """Return priorities and hashes of the rows that are kept; the first stands at this place of the stream."""
-    priorities, hashes = np.empty(X.shape[0], np.uint64), np.empty(X.shape[0], np.uint64)
+    rows, priorities = np.empty(X.shape[0], np.intp), np.empty(X.shape[0], np.uint64)
+    count = choose_rows(first, X.shape[0], limit, rows, priorities)
+    rows, hashes = rows[:count], np.empty(count, np.uint64)
     if sp.issparse(X):
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-        count = hash_sparse(X.data, X.indices, X.indptr, first, limit, priorities, hashes)
+        hash_sparse(*stored_arrays(X), rows, hashes)
     else:
-        count = hash_dense(X, _keys(X.shape[1]), first, limit, priorities, hashes)
-    return priorities[:count], hashes[:count]
+        hash_dense(X, rows, _keys(X.shape[1]), hashes)
+    return priorities[:count].copy(), hashes
 
 
 @lru_cache(maxsize=4)

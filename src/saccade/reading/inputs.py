@@ -6,6 +6,7 @@ from numbers import Real
 from typing import Any, NoReturn
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
@@ -13,9 +14,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from saccade.exceptions import NotNumbersError
+from saccade.kernels.hashing import has_repeats
 from saccade.reading.arrays import FLOATS_AND_BYTES, as_read_only
 from saccade.reading.plan import Outcome, Reading
 from saccade.reading.sources import Source
+from saccade.reading.sparse import stored_arrays
 from saccade.reading.tables import as_table, refuse_other_containers
 
 __all__ = [
@@ -29,6 +32,7 @@ __all__ = [
     "not_finite",
     "raise_not_finite",
     "read_checked",
+    "without_repeats",
 ]
 
 Demanded = Callable[[], NDArray[np.intp]]
@@ -36,7 +40,7 @@ Rows = Any  # a two-dimensional array of float32, float64 or uint8, or a CSR mat
 
 
 def check_rows(estimator: BaseEstimator, X: Any, *, y: Any = "no_validation", reset: bool) -> Any:
-    """Return X, and y where one is given, as arrays that the kernels take.
+    """Return X, and y where one is given, as arrays that the kernels take; rows to learn from hold no column twice.
 
     Whether values are finite is not checked here, which would read all of them: the kernels check what they read.
     """
@@ -55,7 +59,19 @@ def check_rows(estimator: BaseEstimator, X: Any, *, y: Any = "no_validation", re
         dtype=FLOATS_AND_BYTES,
         ensure_all_finite=False,
     )
-    return as_read_only(checked) if alone else (as_read_only(checked[0]), checked[1])
+    if alone:
+        return as_read_only(checked)
+    rows = as_read_only(checked[0])
+    return without_repeats(rows) if sp.issparse(rows) else rows, checked[1]
+
+
+def without_repeats(X: Rows) -> Rows:
+    """Return a CSR matrix whose rows hold each column at most once, in any order: X itself where it does."""
+    if not has_repeats(*stored_arrays(X)[1:], np.zeros(X.shape[1], dtype=np.uint32)):
+        return X
+    summed = X.copy()
+    summed.sum_duplicates()
+    return summed
 
 
 def read_checked(

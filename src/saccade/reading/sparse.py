@@ -11,7 +11,7 @@ from saccade.reading.arrays import Selection, as_read_only
 from saccade.reading.plan import Outcome, Plan
 from saccade.reading.room import new_outcome
 
-__all__ = ["CsrSource"]
+__all__ = ["CsrSource", "stored_arrays"]
 
 
 class CsrSource:
@@ -22,7 +22,7 @@ class CsrSource:
         self.shape: tuple[int, int] = X.shape
 
     def fill(self, part: int, rows: NDArray[np.uint32], size: int, out: NDArray[np.floating]) -> None:
-        look_up(*_arrays(self.canonical), part, rows, size, out)
+        look_up(*stored_arrays(self.canonical), part, rows, size, out)
 
     def take(self, rows: Selection) -> "CsrSource":
         return CsrSource(self.X[rows])
@@ -42,14 +42,19 @@ class CsrSource:
         # Scores side by side share a cache line; to bring them together pays from as many values as columns on.
         coef = np.ascontiguousarray(plan.coef.T) if self.X.nnz > self.shape[1] else plan.coef.T
         if plan.checkpoints.size == 0:
-            bad = read_stored(*_arrays(self.X), coef, plan.intercept, margin)
+            bad = read_stored(*stored_arrays(self.X), coef, plan.intercept, margin)
             n_read[:], stopped[:] = np.diff(self.X.indptr), False
         else:
             room = np.empty(plan.positions)
-            bad = read_looked_up(*_arrays(self.canonical), plan, coef, room, *outcome)
+            bad = read_looked_up(*stored_arrays(self.canonical), plan, coef, room, *outcome)
         return Outcome(*outcome, int(bad))
 
 
-def _arrays(X: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return stored values, indices and row ends; as unsigned numbers, indices need no check for negative ones."""
-    return X.data, X.indices.view(f"u{X.indices.itemsize}"), X.indptr
+def stored_arrays(X: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return stored values, indices and row ends of a CSR matrix as kernels take them.
+
+    As unsigned numbers, indices need no check for negative ones. Those of 64 bits stay as they are: numba makes real
+    numbers of them where they meet others with a sign.
+    """
+    indices = X.indices.view(np.uint32) if X.indices.itemsize == 4 else X.indices
+    return X.data, indices, X.indptr

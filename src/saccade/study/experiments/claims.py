@@ -17,7 +17,10 @@ CONDITIONS: Verdict = "holds under conditions"
 FAILS: Verdict = "does not hold"
 
 ORDER_NAMES = {"sorted": "sorted", "sampled-printed": "sampled", "sampled": "sampled", "permuted": "permuted"}
-OUR_DEFAULTS = "our defaults (curved boundary, audit, Pegasos's own update, averaged weights, five passes)"
+OUR_DEFAULTS = (
+    "our defaults where features are to be saved (curved boundary, audit, Pegasos's own update, averaged weights, "
+    "five passes)"
+)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import numpy as np
 
 from saccade.learners.pegasos import Pegasos
 from saccade.planning.boundaries import Budget, Full
-from saccade.study.experiments.comparison import BOUNDARIES, PAPER
+from saccade.study.experiments.comparison import BOUNDARIES, FEATURES, PAPER
 from saccade.study.experiments.digits import Pair, derived_seed, error_in_full, load_pair
 
 FIRST = 64  # examples before the first point
@@ -29,7 +29,7 @@ def learn_step_by_step(mode: str, pair: Pair, permutation: int, seed: int) -> li
     """Follow the three algorithms over one pass of one permutation."""
     digits = load_pair(pair)
     random_state = derived_seed(seed, permutation)
-    parameters = PAPER if mode == "paper" else {}
+    parameters = PAPER if mode == "paper" else FEATURES
     rows = np.random.default_rng(random_state).permutation(len(digits.y))
     stops = np.unique(np.geomspace(FIRST, rows.size, POINTS).astype(int))
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from saccade.learners.pegasos import Pegasos
 from saccade.planning.boundaries import ConstantSTST, Full
 from saccade.planning.orders import reading_order
-from saccade.study.experiments.comparison import PAPER
+from saccade.study.experiments.comparison import FEATURES, HONEST, PAPER
 from saccade.study.experiments.digits import N_PIXELS, PAPER_PAIRS, Digits, Pair, derived_seed, error_in_full, load_pair
 
 # The paper's pairs, and a pair on which its method fails.
@@ -40,7 +40,7 @@ def measure_levels(pair: Pair, permutation: int, seed: int) -> list[LevelRecord]
     """Replay the walks of all important images under each order, with both variances."""
     digits = load_pair(pair)
     random_state = derived_seed(seed, permutation)
-    model = Pegasos(boundary=Full(), max_iter=5, random_state=random_state).fit(digits.X, digits.y)
+    model = Pegasos(boundary=Full(), random_state=random_state, **HONEST).fit(digits.X, digits.y)
     coef, intercept = model.coef_[0], float(model.intercept_[0])
     sign = np.where(digits.y == model.classes_[1], 1.0, -1.0)
     margin = sign * (digits.X @ coef + intercept)
@@ -92,7 +92,7 @@ def measure_algorithm(pair: Pair, permutation: int, seed: int) -> AlgorithmRecor
     random_state = derived_seed(seed, permutation)
 
     def learn(**parameters: Any) -> Pegasos:
-        model = Pegasos(random_state=random_state, **parameters)
+        model = Pegasos(random_state=random_state, **{**FEATURES, **parameters})
         model.fit(digits.X, digits.y)
         return model
 
@@ -104,7 +104,7 @@ def measure_algorithm(pair: Pair, permutation: int, seed: int) -> AlgorithmRecor
         error_algorithm1=error_in_full(learn(**{**PAPER, "boundary": Full()}), digits),
         error_pegasos=error_in_full(learn(boundary=Full(), average=False), digits),
         error_unprojected=error_in_full(unprojected, digits),
-        norm_unprojected=float(np.linalg.norm(unprojected.coef_) * math.sqrt(unprojected.lam)),
+        norm_unprojected=float(np.linalg.norm(unprojected.coef_) * math.sqrt(PAPER["lam"])),
         sampled_bias=_sampled_bias(attentive.coef_[0], digits, random_state),
         late_variance=_late_variance(attentive, digits),
         error_attentive=error_in_full(attentive, digits),

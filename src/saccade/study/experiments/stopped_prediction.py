@@ -8,6 +8,7 @@ import numpy as np
 
 from saccade.learners.pegasos import Pegasos
 from saccade.planning.boundaries import ConstantSTST
+from saccade.study.experiments.comparison import FEATURES
 from saccade.study.experiments.digits import Digits, Pair, Score, derived_seed, load_pair, score
 
 RULES: tuple[Literal["algorithm1", "pegasos"], ...] = ("algorithm1", "pegasos")
@@ -40,11 +41,8 @@ def try_all(pair: Pair, permutation: int, seed: int) -> list[Trial]:
     for rule, average, audit, passes in product(RULES, (False, True), (0.0, 0.02), PASSES):
         model = Pegasos(
             boundary=ConstantSTST(0.1),
-            rule=rule,
-            average=average,
-            audit=audit,
-            max_iter=passes,
             random_state=derived_seed(seed, permutation),
+            **{**FEATURES, "rule": rule, "average": average, "audit": audit, "max_iter": passes},
         ).fit(digits.X, digits.y)
         recentred = _error_recentred(model, digits)
         trials.append(Trial(pair, rule, average, audit, passes, permutation, score(model, digits), recentred))

@@ -1,0 +1,97 @@
+"""A course of passes over rows: teams of learners in threads, or shards, and when enough passes have been made."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+
+from saccade.kernels.state import LOSS
+from saccade.learners.online import OnlineLearner
+from saccade.learners.passes import Memory, Team
+from saccade.learners.shards import learn_in_shards
+from saccade.reading.inputs import Rows
+
+__all__ = ["Course", "Patience", "in_threads", "take_loss"]
+
+
+def in_threads(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], n_jobs: int | None) -> list[Any]:
+    """Run independent calls, in threads where there are several; the kernels let go of the interpreter's lock."""
+    workers = min(len(calls), effective_n_jobs(n_jobs))
+    if workers == 1:
+        return [function(*call) for call in calls]
+    with ThreadPoolExecutor(workers) as pool:
+        return [task.result() for task in [pool.submit(function, *call) for call in calls]]
+
+
+def take_loss(learners: Sequence[OnlineLearner]) -> float:
+    """Return the losses of the examples that were read since this was last asked, of all learners together."""
+    total = sum(float(learner.state.scalars[LOSS]) for learner in learners)
+    for learner in learners:
+        learner.state.scalars[LOSS] = 0.0
+    return total
+
+
+class Course:
+    """Passes of all learners of a model. Until ``done`` is called, their weights may not be up to date."""
+
+    def __init__(
+        self, learners: Sequence[OnlineLearner], memory: Memory, n_shards: int = 1, n_jobs: int | None = None
+    ) -> None:
+        self._learners, self._memory, self._n_shards, self._n_jobs = learners, memory, n_shards, n_jobs
+        self._positive = [1] if len(learners) == 1 else list(range(len(learners)))
+        groups = np.array_split(np.arange(len(learners)), min(len(learners), effective_n_jobs(n_jobs)))
+        parts = [slice(group[0], group[-1] + 1) for group in groups]
+        self._teams = [Team(learners[part], self._positive[part], memory[part]) for part in parts]
+
+    def go_over(
+        self, X: Rows, labels: NDArray[np.integer], rows: NDArray[np.uint32], weight: NDArray[np.float64]
+    ) -> int:
+        """Learn from the given rows in turn; return -1, or a row that is not finite."""
+        if self._n_shards == 1:
+            calls = [(team, X, labels, rows, weight) for team in self._teams]
+            return int(max(in_threads(Team.learn, calls, self._n_jobs)))
+
+        def run(function: Callable[..., int], calls: list[tuple[Any, ...]]) -> list[int]:
+            return in_threads(function, calls, self._n_jobs)
+
+        how = (self._learners, self._positive, self._memory, self._n_shards, run)
+        return learn_in_shards(*how, X, labels, rows, weight)
+
+    def grow_older(self) -> None:
+        """Let what is remembered of all rows be older by the steps since this was last called."""
+        for team in self._teams:
+            team.grow_older()
+
+    def done(self) -> None:
+        """Bring the weights of all learners up to date."""
+        for team in self._teams:
+            team.done()
+
+
+@dataclass
+class Patience:
+    """When to stop: once the mean loss has not improved by ``tol`` for some passes, as in SGDClassifier.
+
+    Examples
+    --------
+    >>> patience = Patience(tol=0.1, n_iter_no_change=2)
+    >>> [patience.is_over(loss) for loss in (0.9, 0.5, 0.45, 0.44)]
+    [False, False, False, True]
+    """
+
+    tol: float | None
+    n_iter_no_change: int
+    best: float | None = None  # of the mean losses so far
+    waited: int = 0  # for so many passes
+
+    def is_over(self, loss: float) -> bool:
+        """Take the mean loss of one more pass."""
+        if self.tol is None:
+            return False
+        self.waited = 0 if self.best is None or loss <= self.best - self.tol else self.waited + 1
+        self.best = loss if self.best is None else min(self.best, loss)
+        return self.waited >= self.n_iter_no_change
