@@ -59,11 +59,10 @@ class OnlineLearner:
     scaling: Scaling | None = None  # of the rows that it learns from; its weights and its plan are for rows as they are
 
     def copy(self) -> "OnlineLearner":
-        return replace(
-            self,
-            state=State._make(None if array is None else array.copy() for array in self.state),
-            walk=Walk._make(array.copy() for array in self.walk),
-        )
+        return replace(self, state=self.copied_state(), walk=Walk._make(array.copy() for array in self.walk))
+
+    def copied_state(self) -> State:
+        return State._make(None if array is None else array.copy() for array in self.state)
 
     @property
     def counters(self) -> NDArray[np.int64]:

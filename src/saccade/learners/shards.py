@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from saccade.kernels import state as codes
@@ -38,7 +39,9 @@ def learn_in_shards(
 ) -> int:
     """Let learners learn from rows in turn, shard by shard; return -1, or a row that is not finite."""
     shards = [np.ascontiguousarray(rows[k::n_shards]) for k in range(min(n_shards, rows.size))]
-    copies = [[_seeded(learner.copy(), k) for learner in learners] for k in range(len(shards))]
+    # Sparse rows that are read in full teach nothing of walks, so that all may share what is known of them.
+    shared = sp.issparse(X) and learners[0].settings.limit == X.shape[1]
+    copies = [[_copy(learner, k, shared) for learner in learners] for k in range(len(shards))]
     bad = in_threads(
         _learn_shard,
         [
@@ -52,9 +55,11 @@ def learn_in_shards(
     return max(bad)
 
 
-def _seeded(learner: OnlineLearner, shard: int) -> OnlineLearner:
+def _copy(learner: OnlineLearner, shard: int, shared: bool) -> OnlineLearner:
+    """Return a copy with coins of its own, and with a walk of its own unless that is shared."""
     seed = (learner.settings.seed + shard * NEXT_SEED) % 2**31
-    return replace(learner, settings=learner.settings._replace(seed=seed))
+    copied = replace(learner, state=learner.copied_state()) if shared else learner.copy()
+    return replace(copied, settings=learner.settings._replace(seed=seed))
 
 
 def _learn_shard(
@@ -71,10 +76,10 @@ def _mix(learner: OnlineLearner, parts: Sequence[OnlineLearner], shares: NDArray
     for part in parts:
         exponentiated = part.settings.rule == codes.EXPONENTIATED
         multiply_out(part.state, 1.0 if exponentiated else part.state.scalars[codes.SCALE])
-    before = learner.copy().state
-    mine = [*learner.state[:4], *learner.walk]
-    theirs = zip(*([*part.state[:4], *part.walk] for part in parts), strict=True)
-    for target, arrays in zip(mine, theirs, strict=True):
+    before = learner.copied_state()
+    kept = [(one.state[:4] if one.walk is learner.walk else (*one.state[:4], *one.walk)) for one in parts]
+    mine = (*learner.state[:4], *learner.walk)[: len(kept[0])]
+    for target, arrays in zip(mine, zip(*kept, strict=True), strict=True):
         if target is None:  # no potential
             continue
         if target.dtype.kind == "f":
