@@ -271,8 +271,7 @@ def test_the_record_adds_up():
     assert abs(record.n_audited - 60) < 4 * np.sqrt(60)
 
 
-def test_an_important_example_does_not_make_passive_aggressive_overshoot():
-    """Its step brings the margin to 1 and no further, however much the example weighs."""
+def test_passive_aggressive_does_not_diverge_however_much_an_example_weighs():
     X, y = correlated(300, 20, seed=17)
     weight = np.where(np.arange(300) % 10 == 0, 1000.0, 1.0)
     for variant in ("pa1", "pa2"):

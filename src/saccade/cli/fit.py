@@ -140,7 +140,9 @@ def fit(
     print_record(
         {
             "model": str(out),
+            "passes": model.n_iter_,
             "examples": record.n_examples,
+            "of them skipped unread": record.n_skipped,
             "features per example": record.features_per_example,
             "decision error": record.decision_error if record.n_important else None,
             "measured on": HELD_OUT if hold_out is not None else "rows that it learned from",

@@ -36,6 +36,8 @@ from saccade.kernels.state import (
 SMALLEST_SCALE = 0.05
 # Lambda in units of the mean squared norm of the examples that move the weights, where none is given.
 RELATIVE = 5e-5
+# Of the step that brings the margin of an example to 1. Twice as long a one leads as far beyond, longer ones diverge.
+LONGEST_STEP = 1.9
 # Exponents are shifted once the sum of the exponentiated weights has grown, or shrunk, by about this factor.
 MOST_GROWTH = 1e6
 
@@ -58,14 +60,16 @@ def regularisation(scalars, settings):
 def step_length(scalars, settings, t, margin, norm2, importance):
     """Return how much of y x is added to the weights, or to their logarithms, by an example that is due.
 
-    An important example makes Passive-Aggressive more aggressive. Were its step multiplied instead, it would overshoot.
+    However much an example counts, a step of Passive-Aggressive takes its margin less far beyond 1 than it was below.
     """
     if settings.rule == PERCEPTRON:
         return importance
     if settings.rule == PA1:
-        return min(importance * settings.strength, (1.0 - margin) / norm2) if norm2 > 0 else 0.0
+        to_one = (1.0 - margin) / norm2 if norm2 > 0 else 0.0
+        return min(importance * min(settings.strength, to_one), LONGEST_STEP * to_one)
     if settings.rule == PA2:
-        return (1.0 - margin) / (norm2 + 0.5 / (importance * settings.strength))
+        to_one = (1.0 - margin) / norm2 if norm2 > 0 else math.inf
+        return min(importance * (1.0 - margin) / (norm2 + 0.5 / settings.strength), LONGEST_STEP * to_one)
     if settings.rule == EXPONENTIATED:
         return importance * settings.strength / math.sqrt(t)
     strength = regularisation(scalars, settings)

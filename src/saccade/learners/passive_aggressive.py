@@ -24,7 +24,8 @@ class PassiveAggressive(AttentiveLearner):
     variant : {"pa1", "pa2"}, default="pa1"
     boundary, order, max_iter, tol, n_iter_no_change, fit_intercept, audit, cost, shuffle, class_weight, warm_start, \
 shards, n_jobs, random_state
-        As for :class:`saccade.Pegasos`. Sample and class weights multiply C.
+        As for :class:`saccade.Pegasos`. Sample and class weights multiply tau, to 1.9 times
+        l / ||x||^2 at the most: longer steps diverge.
     average : bool, default=True
         Average the weights over the steps, all weighted alike.
 
