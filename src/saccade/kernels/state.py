@@ -94,6 +94,14 @@ class Walk(NamedTuple):
     work_whole: NDArray[np.int64]  # (n + BUCKETS + 1,)
 
 
+class Moments(NamedTuple):
+    """The part of a Walk that examples teach where nothing is walked over: less to hand from function to function."""
+
+    counts: Floats
+    mean: Floats
+    var: Floats
+
+
 class Law(NamedTuple):
     """A boundary as numbers: stop when y E[S_n] >= theta + cushion, with cushion = slope sqrt(shift + Q_k) - offset.
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from saccade.kernels import state as codes
 from saccade.kernels.budget import train_budget_dense, train_budget_sparse
 from saccade.kernels.memory import Picked
-from saccade.kernels.state import State
+from saccade.kernels.state import Moments, State
 from saccade.kernels.training import train_dense, train_sparse
 from saccade.learners.online import OnlineLearner
 from saccade.reading.inputs import Rows
@@ -105,8 +105,8 @@ def _learn_alone(
     state, walk, settings = learner.state, learner.walk, learner.settings
     n, kind = X.shape[1], state.weights.dtype
     if settings.limit == n:
-        where = learner.checkpoints if settings.walks else None
-        return int(train_dense(X, target, rows, weight, remembered, state, walk, where, settings, _room()))
+        known = (walk, learner.checkpoints) if settings.walks else (Moments(walk.counts, walk.mean, walk.var), None)
+        return int(train_dense(X, target, rows, weight, remembered, state, *known, settings, _room()))
     room = (np.empty(settings.limit, np.uint32), np.empty(settings.limit, kind))
     rest = (target, rows, weight, state, walk, settings, *room)
     if sp.issparse(X):
