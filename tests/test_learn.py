@@ -15,6 +15,8 @@ from saccade.data import checkpoints, columns, lines, sampling
 from saccade.data.batches import BadRows, Wanted
 from saccade.data.opening import data_files, open_data
 from saccade.exceptions import CheckpointError, DataFileError
+from saccade.kernels.state import CLOCK
+from saccade.learners.passes import grow_older
 
 EVERY, CODES = correlated(900, 6, seed=5, separation=3.0)
 NAMES = [f"f{j}" for j in range(6)]
@@ -312,3 +314,54 @@ def test_a_format_is_enough_for_files_without_a_suffix(folder):
     for number, part in enumerate(PARTS):
         part.to_csv(f"d/part-{number}", index=False)
     assert sum(len(batch.y) for batch in saccade.rows("d", target="kind", format="csv")) == 900
+
+
+@pytest.fixture
+def few_rows_are_enough(monkeypatch):
+    monkeypatch.setattr("saccade.learners.classifier.FEWEST_ROWS", 1)
+    monkeypatch.setattr("saccade.learners.classifier.FEWEST_VALUES", 1)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "svm"])
+def test_rows_of_files_are_remembered_over_passes_and_resumes(folder, suffix, few_rows_are_enough, monkeypatch):
+    parts(suffix)
+    given = saccade.Pegasos(max_iter=6, tol=None, audit=0.1, random_state=0), [f"part-{k}.{suffix}" for k in range(3)]
+    target = TARGETS.get(suffix, "kind")
+    whole = saccade.learn(*given, target=target)
+    assert whole.training_.n_skipped > 900
+    assert (whole.n_iter_, whole.training_.n_examples) == (6, 5400)
+    keep, left = checkpoints.Checkpoint.keep, [17]
+
+    def interrupted(self, *state):
+        keep(self, *state)
+        left[0] -= 1
+        if left[0] == 0:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(checkpoints.Checkpoint, "keep", interrupted)
+    options = {"target": target, "checkpoint": "state", "checkpoint_every": 0}
+    with pytest.raises(KeyboardInterrupt):
+        saccade.learn(*given, **options)
+    resumed = saccade.learn(*given, **options, resume=True)
+    np.testing.assert_array_equal(resumed.coef_, whole.coef_)
+    assert resumed.training_ == whole.training_
+
+
+def test_what_is_remembered_of_all_batches_grows_older_alike(folder, few_rows_are_enough, monkeypatch):
+    ages = []
+
+    def watched(learners, memories, *rest):
+        before = [memory.copy() for memory in memories]
+        clock = learners[0].state.scalars[CLOCK]
+        grow_older(learners, memories, *rest)
+        ages.append((clock, [old[0, :, 1] - new[0, :, 1] for old, new in zip(before, memories, strict=True)]))
+
+    monkeypatch.setattr("saccade.data.learning.grow_older", watched)
+    parts("csv")
+    saccade.learn(saccade.Pegasos(max_iter=2, tol=None, random_state=0), "part-*.csv", target="kind")
+    assert len(ages) == 2
+    for clock, batches in ages:
+        assert clock > 0
+        assert len(batches) > 2
+        for batch in batches:
+            np.testing.assert_allclose(batch, clock, rtol=1e-3)

@@ -27,8 +27,8 @@ from saccade.data.survey import survey
 from saccade.exceptions import CheckpointError, DataFileError
 from saccade.files.parameters import encode
 from saccade.learners.classifier import AttentiveLearner
-from saccade.learners.course import Course, Patience, take_loss
-from saccade.learners.passes import Memory, new_memory
+from saccade.learners.course import Patience, take_loss
+from saccade.learners.passes import Memory, grow_older, new_memory
 from saccade.learners.sketch import RowSketch
 from saccade.reading.progress import Progress
 
@@ -260,7 +260,6 @@ def _memory_of(model: AttentiveLearner, number: int, X: Any, n_classes: int) -> 
 
 def _is_enough(model: AttentiveLearner, passes: int, patience: Patience) -> bool:
     """End a pass: let what is remembered grow older; return whether it was the last one."""
-    for memory in model._memories or []:
-        Course(model._learners, memory).grow_older()
+    grow_older(model._learners, model._memories or [])
     model.n_iter_ = passes
     return patience.is_over(take_loss(model._learners) * passes / model.training_.n_examples)

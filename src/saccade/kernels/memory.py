@@ -36,9 +36,9 @@ def is_remembered(memory, i):
 
 
 @inlined
-def squared_reach(scalars):
+def squared_reach(scalars, settings):
     """Return the variance of a margin per unit of the clock."""
-    wandering = WANDERING * scalars[MULTIPLIER] * scalars[MEAN_NORM2]
+    wandering = WANDERING * scalars[MULTIPLIER] * (scalars[MEAN_NORM2] + settings.intercept)
     return wandering * wandering
 
 
@@ -69,7 +69,7 @@ def pick(rows, begin, end, weights, memory, scalars, settings, coins, t, picked)
 
     All at once and without a branch that depends on the data, for it would be guessed wrongly every third time.
     """
-    reach, clock = squared_reach(scalars), scalars[CLOCK]
+    reach, clock = squared_reach(scalars, settings), scalars[CLOCK]
     remembers, weighted = memory.shape[0] > 0, weights.shape[0] > 0
     count, passed = 0, 0.0
     for r in range(begin, end):

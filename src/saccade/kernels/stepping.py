@@ -40,6 +40,8 @@ RELATIVE = 5e-5
 LONGEST_STEP = 1.9
 # Exponents are shifted once the sum of the exponentiated weights has grown, or shrunk, by about this factor.
 MOST_GROWTH = 1e6
+# No step moves an exponent by more: a weight that is multiplied by e to the 50th is decided.
+MOST_EXPONENT = 50.0
 
 
 @inlined
@@ -53,7 +55,7 @@ def is_due(settings, margin):
 @inlined
 def regularisation(scalars, settings):
     """Return the lambda of Pegasos: as given, or in proportion to the squared norm of a row where that is 0."""
-    return settings.strength if settings.strength > 0 else RELATIVE * (scalars[MEAN_NORM2] - settings.intercept)
+    return settings.strength if settings.strength > 0 else RELATIVE * scalars[MEAN_NORM2]
 
 
 @inlined
@@ -117,7 +119,8 @@ def exponentiate(state, potential, settings, indices, values, coefficient):
     scalars = state.scalars
     n = state.weights.shape[0]
     scalars[LARGEST] = max(scalars[LARGEST], largest_magnitude(values), float(settings.intercept))
-    step = coefficient * math.sqrt(math.log(2.0 * n)) / scalars[LARGEST] if scalars[LARGEST] > 0 else 0.0
+    rate = max(-MOST_EXPONENT, min(coefficient * math.sqrt(math.log(2.0 * n)), MOST_EXPONENT))
+    step = rate / scalars[LARGEST] if scalars[LARGEST] > 0 else 0.0
     scalars[CLOCK] += (2.0 * scalars[SCALE] * step) ** 2  # the least that a step moves a weight by, for its feature
     scalars[MASS] += add_exponentially(
         state.weights, state.correction, potential, indices, values, step, scalars[TOTAL], scalars[SHIFT]

@@ -70,12 +70,13 @@ def learn_from(state, settings, indices, values, c, t, weight, inner, margin):
     if settings.rule == PEGASOS or settings.rule == ALGORITHM1:
         shrink(scalars, settings, t)
     if is_due(settings, margin):
-        norm2 = squared_norm(state.weights, values) + settings.intercept
+        norm2 = squared_norm(state.weights, values)
         importance = weight * state.counters[N_EXAMPLES] / scalars[WEIGHT_SUM]  # relative to the mean so far
         if not math.isfinite(norm2):
             return math.nan
         state.counters[N_UPDATES] += 1
         scalars[MEAN_NORM2] += (norm2 - scalars[MEAN_NORM2]) / state.counters[N_UPDATES]
+        norm2 += settings.intercept
         length = step_length(scalars, settings, t, margin, norm2, importance)
         if length > 0:
             take_step(state, state.potential, settings, indices, values, inner, norm2, (2.0 * c - 1.0) * length)
@@ -110,7 +111,7 @@ def take_witness(state, walk, settings, checkpoints, memory, i, indices, values,
         elif walking:
             stop = walk_over(values, state, walk, settings, checkpoints, c)[0]
     if t > FIRST_SCORED if walking else is_remembered(memory, i):
-        clear = memory.shape[0] > 0 and is_clear(memory, i, squared_reach(scalars), scalars[CLOCK])
+        clear = memory.shape[0] > 0 and is_clear(memory, i, squared_reach(scalars, settings), scalars[CLOCK])
         missed = stop or clear
         score(scalars, counters, settings, chosen, margin < settings.law.theta, missed)
     if teaches:

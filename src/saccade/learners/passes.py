@@ -16,7 +16,7 @@ from saccade.learners.online import OnlineLearner
 from saccade.reading.inputs import Rows
 from saccade.reading.sparse import stored_arrays
 
-__all__ = ["Memory", "Team", "new_memory"]
+__all__ = ["Memory", "Team", "grow_older", "new_memory"]
 
 # Rows that are picked together: few enough for the nearer caches, and for weights that move in the meantime.
 BLOCK = 128
@@ -34,6 +34,22 @@ def new_memory(n_learners: int, n_rows: int) -> Memory:
     memory = np.zeros((n_learners, n_rows, 2), dtype=np.float32)
     memory[:, :, 0] = -np.inf
     return memory
+
+
+def grow_older(
+    learners: Sequence[OnlineLearner], memories: Sequence[Memory], rows: Order | slice = slice(None)
+) -> None:
+    """Let the clock of every learner begin anew, and what is remembered of rows in all memories be as much older.
+
+    So what was read lately is told apart to the bit, however long the clock has run before.
+    """
+    for k, learner in enumerate(learners):
+        with np.errstate(over="ignore", invalid="ignore"):  # what is older than any number is read
+            clock = np.float32(learner.state.scalars[codes.CLOCK])
+            for memory in memories:
+                if memory.size:
+                    memory[k, rows, 1] -= clock
+        learner.state.scalars[codes.CLOCK] = 0.0
 
 
 class Team:
@@ -59,14 +75,8 @@ class Team:
         return -1
 
     def grow_older(self, rows: Order | slice = slice(None)) -> None:
-        """Let the clock of every learner begin anew, and what is remembered of these rows be as much older.
-
-        So what was read lately is told apart to the bit, however long the clock has run before.
-        """
-        for learner, remembered in zip(self._learners, self._memory, strict=True):
-            if remembered.size:
-                remembered[rows, 1] -= np.float32(learner.state.scalars[codes.CLOCK])
-            learner.state.scalars[codes.CLOCK] = 0.0
+        """Let what is remembered of these rows be older by the steps since this was last called."""
+        grow_older(self._learners, [self._memory], rows)
 
     def done(self) -> None:
         """Give every learner its own weights again."""

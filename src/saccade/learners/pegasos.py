@@ -23,8 +23,9 @@ class Pegasos(AttentiveLearner):
     ----------
     lam : float or None, default=None
         The strength of the regularisation, with steps 1 / (lam t). None sets it to 5e-5 times the mean squared norm of
-        the rows that move the weights, so that the scale of the features does not matter, and takes smaller first
-        steps: 1 / (lam (t + 20,000)).
+        the rows that move the weights, so that the scale of the features matters little (an intercept is the weight
+        of a feature 1, beside which features of a thousandth are slow to learn), and takes smaller first steps:
+        1 / (lam (t + 20,000)).
     boundary : {"full", "constant", "curved"} or a boundary, default="curved"
         When to stop reading: ``Full()``, ``Budget(k)``, ``ConstantSTST(delta, form)``, ``CurvedSTST(delta, tail)``.
         Pass an object, not a name, to search over ``boundary__delta``.
@@ -54,8 +55,9 @@ class Pegasos(AttentiveLearner):
     cost : {"time", "features"}, default="time"
         What filtering is to save. "time": the margin of every example is remembered, and in later passes those that are
         still clear are skipped unread (from 500,000 values on, for 8 bytes a row and class; also with ``warm_start`` on
-        the same rows); the boundary stops walks only where rows are so wide that it pays. "features": every example is
-        walked over and nothing is remembered, as in the paper. Sparse rows are never walked over.
+        the same rows, though not after a model file); the boundary stops walks only where rows are so wide that it
+        pays. "features": every example is walked over and nothing is remembered, as in the paper. Sparse rows are never
+        walked over.
     shuffle : bool, default=True
         Shuffle the rows before each pass of ``fit``.
     class_weight : dict, "balanced" or None, default=None

@@ -229,7 +229,8 @@ def raise_not_finite(estimator: BaseEstimator, source: Source, row: int, demande
     if bad.size == 0:
         raise ValueError(
             f"The margin of row {row} overflows although its features are finite: the largest is "
-            f"{np.abs(values).max():.3g}. Scale the features, for example with StandardScaler."
+            f"{np.abs(values).max():.3g}. Scale the features, for example with StandardScaler, and mind extreme "
+            "parameters and sample weights."
         )
     names = getattr(estimator, "feature_names_in_", None)
     raise not_finite(values[bad[0]], row, int(bad[0]), names, type(estimator).__name__)
