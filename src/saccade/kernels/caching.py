@@ -205,6 +205,10 @@ class _KernelCache:
 
 
 def _read(path: Path) -> Any:
+    """Return what was kept, as numba itself keeps it: machine code, which whoever may write to this folder can replace.
+
+    So it is trusted like Python's own compiled files beside it, and nothing that a user passes is ever read here.
+    """
     content = path.read_bytes()
     checksum, pickled = content[:32], content[32:]
     if hashlib.sha256(pickled).digest() != checksum:
