@@ -351,7 +351,7 @@ class RememberingLearner:
 
     def clear(self, row):
         excess, then = self.margins.get(row, (-math.inf, 0.0))
-        wandering = 0.08 * self.multiplier * (np.mean(self.norms) if self.norms else 0.0)
+        wandering = 0.048 * self.multiplier * (np.mean(self.norms) if self.norms else 0.0)
         return excess > 0 and excess > wandering * math.sqrt(self.clock - then)
 
     def witness(self, t):
@@ -385,7 +385,9 @@ class RememberingLearner:
             self.missed += chosen and missed
             self.tracked += 1
             self.multiplier *= math.exp(max(0.2, 0.5 / math.sqrt(self.tracked)) * (missed - self.delta))
-        self.margins[row] = (np.float32(margin - 1), self.clock)
+        before = self.margins.get(row, (math.inf, 0.0))[0]
+        excess = margin - 1 if margin - 1 <= before else (margin - 1 + float(before)) / 2  # what rose may fall back
+        self.margins[row] = (np.float32(excess), self.clock)
         self.shrink()
         if margin < 1:
             self.updates += 1

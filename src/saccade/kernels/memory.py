@@ -1,7 +1,8 @@
-"""What a learner remembers of the examples of earlier passes: the margin of each, when it was last read.
+"""What a learner remembers of the examples of earlier passes: the margin of each, and when it was last read.
 
-Between two readings a margin wanders, because the weights take steps: like a random walk whose variance grows with the
-sum of the squared step lengths, the clock. So an example whose margin exceeded the importance threshold by more than
+Margins go to and fro, so that one that has risen since the reading before is remembered as half as far up. Between two
+readings a margin wanders, because the weights take steps: like a random walk whose variance grows with the sum of the
+squared step lengths, the clock. So an example whose margin exceeded the importance threshold by more than
 T sqrt(time since then) is still clear, and is skipped unread. T is what a step of length 1 is expected to move a margin
 by, in proportion to the squared norm of a row, times the multiplier that follows the audited misses.
 """
@@ -17,7 +18,7 @@ from saccade.kernels.randomness import uniform_of
 from saccade.kernels.state import CLOCK, MEAN_NORM2, MULTIPLIER
 
 # A step along one row moves the margin of another by this share of their squared norm, before misses say otherwise.
-WANDERING = 0.08
+WANDERING = 0.048
 
 
 class Picked(NamedTuple):
@@ -51,9 +52,13 @@ def is_clear(memory, i, reach, clock):
 
 @inlined
 def remember(memory, i, scalars, excess):
-    """Write down by how much this example's margin exceeds the importance threshold, and when."""
+    """Write down by how much this example's margin exceeds the importance threshold, and when.
+
+    A margin that has risen is expected to fall back: it counts as the mean of now and before.
+    """
     if memory.shape[0] > 0:
-        memory[i, 0] = excess
+        before = memory[i, 0]
+        memory[i, 0] = 0.5 * (excess + before) if -math.inf < before < excess else excess
         memory[i, 1] = scalars[CLOCK]
 
 

@@ -20,7 +20,7 @@ __all__ = ["Course", "Patience", "in_threads", "take_loss"]
 
 def in_threads(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], n_jobs: int | None) -> list[Any]:
     """Run independent calls, in threads where there are several; the kernels let go of the interpreter's lock."""
-    workers = min(len(calls), effective_n_jobs(n_jobs))
+    workers = 1 if len(calls) == 1 else min(len(calls), effective_n_jobs(n_jobs))
     if workers == 1:
         return [function(*call) for call in calls]
     with ThreadPoolExecutor(workers) as pool:

@@ -43,11 +43,12 @@ def grow_older(
 
     So what was read lately is told apart to the bit, however long the clock has run before.
     """
+    kept = [memory for memory in memories if memory.size]
     for k, learner in enumerate(learners):
-        with np.errstate(over="ignore", invalid="ignore"):  # what is older than any number is read
-            clock = np.float32(learner.state.scalars[codes.CLOCK])
-            for memory in memories:
-                if memory.size:
+        if kept:
+            with np.errstate(over="ignore", invalid="ignore"):  # what is older than any number is read
+                clock = np.float32(learner.state.scalars[codes.CLOCK])
+                for memory in kept:
                     memory[k, rows, 1] -= clock
         learner.state.scalars[codes.CLOCK] = 0.0
 
@@ -68,8 +69,7 @@ class Team:
         if sp.issparse(X) and self._learners[0].settings.limit == X.shape[1]:
             return self._learn_together(X, labels, rows, weight)
         for learner, code, remembered in zip(self._learners, self._positive, self._memory, strict=True):
-            target = (labels == code).astype(np.int8)
-            bad = _learn_alone(learner, X, target, rows, weight, remembered)
+            bad = _learn_alone(learner, X, (labels == code).view(np.int8), rows, weight, remembered)
             if bad >= 0:
                 return bad
         return -1
