@@ -339,7 +339,7 @@ class RememberingLearner:
     Rows are picked in blocks: what is skipped of a block is decided before any of it is read.
     """
 
-    BLOCK = 128
+    BLOCK = 512
 
     def __init__(self, n, strength, *, delta, audit, seed):
         self.strength, self.delta, self.audit, self.seed = strength, delta, audit, seed

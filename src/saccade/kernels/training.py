@@ -9,7 +9,7 @@ import math
 from saccade.kernels.audit import score, set_factors
 from saccade.kernels.compiling import inlined, internal, kernel
 from saccade.kernels.memory import is_clear, is_remembered, is_witness, pick, remember, squared_reach
-from saccade.kernels.prefetching import prefetch_far
+from saccade.kernels.prefetching import prefetch, prefetch_far
 from saccade.kernels.randomness import AUDIT, stream_key
 from saccade.kernels.rows import dot, squared_norm
 from saccade.kernels.state import (
@@ -176,7 +176,10 @@ def train_dense(X, target, rows, weights, memory, state, walk, checkpoints, sett
         count, t, passed = pick(rows, begin, end, weights, memory, state.scalars, settings, coins, t, picked)
         for q in range(count):
             if q + AHEAD < count:
-                fetch(X[rows[picked.place[q + AHEAD]]], 0, X.shape[1])
+                ahead = rows[picked.place[q + AHEAD]]
+                fetch(X[ahead], 0, X.shape[1])
+                if memory.shape[0] > 0:
+                    prefetch(memory, ahead, 0)
             i = rows[picked.place[q]]
             weight = weights[i] if weights.shape[0] > 0 else 1.0
             state.scalars[WEIGHT_SUM] += picked.passed[q]

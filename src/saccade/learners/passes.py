@@ -19,7 +19,7 @@ from saccade.reading.sparse import stored_arrays
 __all__ = ["Memory", "Team", "grow_older", "new_memory"]
 
 # Rows that are picked together: few enough for the nearer caches, and for weights that move in the meantime.
-BLOCK = 128
+BLOCK = 512
 
 # (learners, rows, 2): by how much the margin of an example exceeded the importance threshold when it was last read, and
 # the learner's clock then. Eight bytes a row and learner; no rows where nothing is remembered.
