@@ -123,7 +123,7 @@ def take_witness(state, walk, settings, checkpoints, memory, i, indices, values,
     remember(memory, i, scalars, margin - settings.law.theta)
     length = learn_from(state, settings, indices, values, c, t, weight, inner, margin)
     counters[CHANGES] += 1 + (length > 0)
-    if checkpoints is not None:
+    if checkpoints is not None and (teaches or walking):
         keep_walk(state, walk, settings, checkpoints, length > 0, teaches)
     return not math.isnan(length)
 
@@ -150,7 +150,7 @@ def take_example(state, walk, settings, checkpoints, memory, i, indices, values,
     remember(memory, i, state.scalars, margin - settings.law.theta)
     length = learn_from(state, settings, indices, values, c, t, weight, inner, margin)
     state.counters[CHANGES] += length > 0
-    if checkpoints is not None:
+    if checkpoints is not None and (unfair or is_walking(state.scalars, settings)):  # a call takes time
         keep_walk(state, walk, settings, checkpoints, length > 0, unfair)
     return not math.isnan(length)
 
