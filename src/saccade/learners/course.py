@@ -44,7 +44,7 @@ class Course:
         self._learners, self._memory, self._n_shards, self._n_jobs = learners, memory, n_shards, n_jobs
         self._positive = [1] if len(learners) == 1 else list(range(len(learners)))
         n = len(learners)
-        workers = 1 if n == 1 else min(n, effective_n_jobs(n_jobs))
+        workers = min(n, effective_n_jobs(n_jobs))
         parts = [slice(n * k // workers, n * (k + 1) // workers) for k in range(workers)]
         self._teams = [Team(learners[part], self._positive[part], memory[part]) for part in parts]
 
