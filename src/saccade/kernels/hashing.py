@@ -7,7 +7,7 @@ proportion to its stored values. Values count as rounded to float32.
 
 import numpy as np
 
-from saccade.kernels.compiling import inlined, kernel
+from saccade.kernels.compiling import inlined, internal, kernel
 from saccade.kernels.randomness import scramble
 
 # Rows are sampled in runs of 2^RUN_BITS: neighbours are fetched together, which takes half the time of scattered rows.
@@ -36,7 +36,7 @@ def fill_keys(keys):
         keys[j] = scramble(np.uint64(j))
 
 
-@kernel
+@internal
 def row_sum(row, keys):
     total = np.uint64(0)
     for j in range(row.shape[0]):
