@@ -104,7 +104,9 @@ def _values(part: Rows) -> tuple[NDArray[np.integer], NDArray[np.integer], Reals
     if sp.issparse(part):
         stored = part.data != 0
         columns, place, count = np.unique(part.indices[stored], return_inverse=True, return_counts=True)
-        return columns, count, np.bincount(place, part.data[stored].astype(np.float64) ** 2, columns.size)
+        squares = np.zeros(columns.size)
+        np.add.at(squares, place, part.data[stored].astype(np.float64) ** 2)
+        return columns, count, squares
     values = part.astype(np.float64)
     return np.arange(part.shape[1]), np.count_nonzero(values, axis=0), np.einsum("ij,ij->j", values, values)
 

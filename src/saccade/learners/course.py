@@ -28,7 +28,10 @@ def in_threads(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], n
 
 
 class _Threads:
-    """Threads that live as long as a course, and of which the caller's is one: to wake one takes a tenth of a ms."""
+    """Threads that live as long as a course; the caller's is one of them.
+
+    To start two for each pass, and to hand them shard by shard, took longer than passes of some milliseconds do.
+    """
 
     def __init__(self, n_jobs: int | None) -> None:
         self._count = effective_n_jobs(n_jobs)
@@ -37,9 +40,10 @@ class _Threads:
     def run(self, function: Callable[..., int], calls: Sequence[tuple[Any, ...]]) -> list[int]:
         """Run independent calls, each thread an equal share of them; return what they return, in any order."""
         count = min(len(calls), self._count)
-        if count > 1 and self._others is None:
-            self._others = ThreadPoolExecutor(self._count - 1)
-        tasks = [self._others.submit(_run_all, function, calls[k::count]) for k in range(1, count) if self._others]
+        if count == 1:
+            return _run_all(function, calls)
+        self._others = self._others or ThreadPoolExecutor(self._count - 1)
+        tasks = [self._others.submit(_run_all, function, calls[k::count]) for k in range(1, count)]
         try:
             mine = _run_all(function, calls[::count])
         finally:
