@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 from learning_costs import memory, start_up
-from learning_data import correlated, mnist_pair, texts
+from learning_data import correlated, many_dense, many_sparse, mnist_pair, texts
 from learning_honesty import features, paper
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import SGDClassifier
@@ -219,18 +219,21 @@ def defaults(turns=3):
         print(f"{points:+11.2f} ± {doubt:.2f} ({at_most(points, POINTS_BEYOND_SVC)})")
 
 
-def shards(turns=9):
-    """Four shards against one, the four in one thread and in two."""
-    print(f"\nDefaults, {turns} turns; times: shards=1 against shards=4, n_jobs=2")
+def shards(turns=9, turns_of_many=3):
+    """Four shards against one, the four in one thread and in two; of many rows the two threads must be faster."""
+    print(f"\nDefaults, {turns} turns, {turns_of_many} of many rows; times: shards=1 against shards=4, n_jobs=2")
     print(f"{'':20}{'1 shard ms':>11}{'4 shards':>9}{'n_jobs=2':>9}{'times':>8}{'':16}{'error %, 1':>11}{'beyond':>10}")
     models = {"one": Pegasos(), "four": Pegasos(shards=4), "threads": Pegasos(shards=4, n_jobs=2)}
-    for name, data in (data_sets("mnist") | data_sets("texts")).items():
-        one, four, threads = in_turn(models, data, turns).values()
+    few = {name: (data, turns) for name, data in (data_sets("mnist") | data_sets("texts")).items()}
+    many = {f"many, {make.__name__[5:]}": (make(), turns_of_many) for make in (many_dense, many_sparse)}
+    for name, (data, n_turns) in (few | many).items():
+        one, four, threads = in_turn(models, data, n_turns).values()
         ratio, quartiles = times(one.seconds, threads.seconds)
         points, doubt = beyond(threads, one)
         print(f"{name:20}{1e3 * np.median(one.seconds):11.2f}{1e3 * np.median(four.seconds):9.2f}", end="")
         print(f"{1e3 * np.median(threads.seconds):9.2f}{ratio:8.2f} {quartiles:15}{one.errors.mean():11.2f}", end="")
-        print(f"{points:+9.2f} ± {doubt:.2f} ({at_most(points, POINTS_BY_SHARDS)})")
+        print(f"{points:+9.2f} ± {doubt:.2f} ({at_most(points, POINTS_BY_SHARDS)})", end="")
+        print(f"; times {at_least(ratio, 1)}" if name in many else "")
 
 
 PARTS = {

@@ -76,6 +76,21 @@ def test_a_hash_does_not_depend_on_how_a_row_is_stored():
         np.testing.assert_array_equal(hash_rows(stored), expected)
 
 
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 300, 600]), st.booleans(), st.sampled_from([0.0, 0.01, 1.0]))
+def test_rows_that_hold_a_column_twice_are_found_and_summed_up(seed, n_rows, ascending, share):
+    rng = np.random.default_rng(seed)
+    rows = [rng.choice(40, rng.integers(0, 9), replace=False) for _ in range(n_rows)]
+    rows = [np.append(row, row[:1]) if rng.random() < share else row for row in rows]
+    rows = [np.sort(row) if ascending else row for row in rows]
+    indptr = np.cumsum([0, *map(len, rows)])
+    X = sp.csr_matrix((rng.integers(1, 5, indptr[-1]).astype(float), np.concatenate(rows), indptr), (n_rows, 40))
+    before = X.toarray()
+    single = without_repeats(X)
+    assert (single is X) == all(np.unique(row).size == row.size for row in rows)
+    assert all(np.unique(row.indices).size == row.nnz for row in single)
+    np.testing.assert_array_equal(single.toarray(), before)
+
+
 @given(st.lists(st.integers(0, 4000), max_size=5), st.integers(1, 6000))
 def test_a_stream_gives_the_same_sketch_however_it_is_split(cuts, size):
     rows = np.random.default_rng(size).random((size, 2))

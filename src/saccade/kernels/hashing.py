@@ -7,11 +7,13 @@ proportion to its stored values. Values count as rounded to float32.
 
 import numpy as np
 
-from saccade.kernels.compiling import inlined, kernel
+from saccade.kernels.compiling import inlined, internal, kernel
 from saccade.kernels.randomness import scramble
 
 # Rows are sampled in runs of 2^RUN_BITS: neighbours are fetched together, which takes half the time of scattered rows.
 RUN_BITS = 3
+# Rows of which it is asked together whether their columns ascend, and then, or of all that follow, whether any repeat.
+TOGETHER = 256
 
 
 @inlined
@@ -36,7 +38,7 @@ def fill_keys(keys):
         keys[j] = scramble(np.uint64(j))
 
 
-@kernel
+@internal
 def row_sum(row, keys):
     total = np.uint64(0)
     for j in range(row.shape[0]):
@@ -75,16 +77,41 @@ def hash_sparse(data, indices, indptr, rows, hashes):
         hashes[r] = scramble(total)
 
 
+@internal
+def is_ascending(indices, indptr):
+    """Whether the columns of each of these rows of a CSR matrix ascend.
+
+    Then each is larger than the one before but where a row begins. Both kinds are counted, without a branch, which runs
+    on vectors.
+    """
+    first, last = indptr[0], indptr[-1]
+    if last <= first:
+        return True
+    before, here = indices[first : last - 1], indices[first + 1 : last]
+    not_above = 0
+    for k in range(here.shape[0]):
+        not_above += here[k] <= before[k]
+    for i in range(1, indptr.shape[0] - 1):
+        k = indptr[i]
+        if indptr[i - 1] < k < last:
+            not_above -= indices[k] <= indices[k - 1]
+    return not_above == 0
+
+
 @kernel
-def has_repeats(indices, indptr, last):
-    """Whether a row of a CSR matrix holds a column twice; ``last`` is room for a number a column, all of them zero."""
-    for i in range(indptr.shape[0] - 1):
-        k = indptr[i] + 1
-        while k < indptr[i + 1] and indices[k] > indices[k - 1]:
-            k += 1
-        if k < indptr[i + 1]:  # not ascending
-            for k in range(indptr[i], indptr[i + 1]):
-                if last[indices[k]] == i + 1:
-                    return True
-                last[indices[k]] = i + 1
+def has_repeats(indices, indptr, seen_in):
+    """Whether a row of a CSR matrix holds a column twice; ``seen_in`` is room for a number a column, all of them 0."""
+    ascending, repeats = True, False
+    for begin in range(0, indptr.shape[0] - 1, TOGETHER):
+        end = min(begin + TOGETHER, indptr.shape[0] - 1)
+        ascending = ascending and is_ascending(indices, indptr[begin : end + 1])
+        if ascending:
+            continue
+        for i in range(begin, end):
+            row, number = indices[indptr[i] : indptr[i + 1]], np.uint32(i + 1)
+            for k in range(row.shape[0]):
+                repeats |= seen_in[row[k]] == number
+                seen_in[row[k]] = number
+        if repeats:
+            return True
     return False

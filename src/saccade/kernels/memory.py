@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.kernels.compiling import inlined, internal
+from saccade.kernels.compiling import inlined, internal, kernel
 from saccade.kernels.randomness import uniform_of
 from saccade.kernels.state import CLOCK, MEAN_NORM2, MULTIPLIER
 
@@ -88,3 +88,10 @@ def pick(rows, begin, end, weights, memory, scalars, settings, coins, t, picked)
         passed = passed + weight if skipped else 0.0
         count += not skipped
     return count, t, passed
+
+
+@kernel
+def age_rows(memory, rows, age):
+    """Let what is remembered of these rows be older. numpy would keep other threads waiting meanwhile."""
+    for r in range(rows.shape[0]):
+        memory[rows[r], 1] -= age

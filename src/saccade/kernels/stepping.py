@@ -58,7 +58,7 @@ def regularisation(scalars, settings):
     return settings.strength if settings.strength > 0 else RELATIVE * scalars[MEAN_NORM2]
 
 
-@inlined
+@internal
 def step_length(scalars, settings, t, margin, norm2, importance):
     """Return how much of y x is added to the weights, or to their logarithms, by an example that is due.
 

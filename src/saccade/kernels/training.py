@@ -51,7 +51,7 @@ def begin_step(state, t, weight):
     return t
 
 
-@inlined
+@internal
 def pass_over(state, settings, t, size):
     """Filter an example of which so many features were read."""
     state.counters[N_FILTERED] += 1
@@ -62,46 +62,46 @@ def pass_over(state, settings, t, size):
     end_step(state, settings, t)
 
 
-@inlined
-def learn_from(state, settings, indices, values, c, t, weight, inner, margin):
-    """Take the step that a margin asks for; return its length, or NaN where the row's norm is not finite."""
-    scalars, length = state.scalars, 0.0
-    scalars[LOSS] += max(0.0, settings.law.theta - margin)
-    if settings.rule == PEGASOS or settings.rule == ALGORITHM1:
-        shrink(scalars, settings, t)
-    if is_due(settings, margin):
-        norm2 = squared_norm(state.weights, values)
-        importance = weight * state.counters[N_EXAMPLES] / scalars[WEIGHT_SUM]  # relative to the mean so far
-        if not math.isfinite(norm2):
-            return math.nan
-        state.counters[N_UPDATES] += 1
-        scalars[MEAN_NORM2] += (norm2 - scalars[MEAN_NORM2]) / state.counters[N_UPDATES]
-        norm2 += settings.intercept
-        length = step_length(scalars, settings, t, margin, norm2, importance)
-        if length > 0:
-            take_step(state, state.potential, settings, indices, values, inner, norm2, (2.0 * c - 1.0) * length)
-    end_step(state, settings, t)
+@internal
+def move(state, potential, settings, indices, values, c, t, weight, inner, margin):
+    """Move the weights by an example that is due; return by how much of it, or NaN where its norm is not finite."""
+    scalars, counters = state.scalars, state.counters
+    norm2 = squared_norm(state.weights, values)
+    if not math.isfinite(norm2):
+        return math.nan
+    counters[N_UPDATES] += 1
+    scalars[MEAN_NORM2] += (norm2 - scalars[MEAN_NORM2]) / counters[N_UPDATES]
+    norm2 += settings.intercept
+    importance = weight * counters[N_EXAMPLES] / scalars[WEIGHT_SUM]  # relative to the mean so far
+    length = step_length(scalars, settings, t, margin, norm2, importance)
+    if length > 0:
+        take_step(state, potential, settings, indices, values, inner, norm2, (2.0 * c - 1.0) * length)
     return length
 
 
 @inlined
-def read_margin(state, settings, indices, values, c):
-    """Return the unscaled margin of a row, and its margin for its class."""
-    inner = dot(state.weights, indices, values) + state.scalars[INTERCEPT]
-    return inner, (2.0 * c - 1.0) * state.scalars[SCALE] * inner
+def learn_from(state, settings, indices, values, c, t, weight, inner, margin):
+    """Take the step that a margin asks for; return its length, or NaN where the row's norm is not finite."""
+    length = 0.0
+    state.scalars[LOSS] += max(0.0, settings.law.theta - margin)
+    if settings.rule == PEGASOS or settings.rule == ALGORITHM1:
+        shrink(state.scalars, settings, t)
+    if is_due(settings, margin):
+        length = move(state, state.potential, settings, indices, values, c, t, weight, inner, margin)
+    end_step(state, settings, t)
+    return length
 
 
 @internal
-def take_witness(state, walk, settings, checkpoints, memory, i, indices, values, c, weight, u):
-    """Read an example to its end, whatever is known of it, and learn what would have been missed, and how to walk."""
+def examine(state, walk, settings, checkpoints, memory, i, values, c, u, inner, margin):
+    """Learn from an example that is read whatever is known of it what would have been missed, and how to walk.
+
+    Return whether it taught how to walk.
+    """
     scalars, counters = state.scalars, state.counters
     t = counters[STEP]
     chosen = u < settings.audit
     teaches = u < settings.teach or u * t < settings.warm_up
-    inner, margin = read_margin(state, settings, indices, values, c)
-    if not math.isfinite(margin):
-        return False
-    counters[N_READ] += values.shape[0]
     counters[N_AUDITED] += chosen
     walking = is_walking(scalars, settings)
     stop = False
@@ -120,12 +120,7 @@ def take_witness(state, walk, settings, checkpoints, memory, i, indices, values,
         counters[TAUGHT] += 1
     if checkpoints is not None:
         set_factors(scalars, settings)
-    remember(memory, i, scalars, margin - settings.law.theta)
-    length = learn_from(state, settings, indices, values, c, t, weight, inner, margin)
-    counters[CHANGES] += 1 + (length > 0)
-    if checkpoints is not None and (teaches or walking):
-        keep_walk(state, walk, settings, checkpoints, length > 0, teaches)
-    return not math.isnan(length)
+    return teaches
 
 
 @inlined
@@ -133,25 +128,28 @@ def take_example(state, walk, settings, checkpoints, memory, i, indices, values,
     """Filter an example or learn from it; return False where its margin is not finite."""
     catch_up(state.scalars, state.counters, settings, t - 1)
     begin_step(state, t, weight)
-    if is_witness(settings, coin, t):
-        return take_witness(state, walk, settings, checkpoints, memory, i, indices, values, c, weight, coin)
-    if checkpoints is not None and is_walking(state.scalars, settings):
+    witness = is_witness(settings, coin, t)
+    if checkpoints is not None and not witness and is_walking(state.scalars, settings):
         stop, size, expected = walk_over(values, state, walk, settings, checkpoints, c)
         if stop:
             pass_over(state, settings, t, size)
             return math.isfinite(expected)
-    inner, margin = read_margin(state, settings, indices, values, c)
+    inner = dot(state.weights, indices, values) + state.scalars[INTERCEPT]
+    margin = (2.0 * c - 1.0) * state.scalars[SCALE] * inner
     if not math.isfinite(margin):
         return False
     state.counters[N_READ] += values.shape[0]
-    unfair = settings.attentive and not settings.fair
-    if checkpoints is not None and unfair:
+    teaches = False
+    if witness:
+        teaches = examine(state, walk, settings, checkpoints, memory, i, values, c, coin, inner, margin)
+    elif checkpoints is not None and settings.attentive and not settings.fair:
+        teaches = True
         teach(values, state, walk, settings, checkpoints, c, inner)
     remember(memory, i, state.scalars, margin - settings.law.theta)
     length = learn_from(state, settings, indices, values, c, t, weight, inner, margin)
-    state.counters[CHANGES] += length > 0
-    if checkpoints is not None and (unfair or is_walking(state.scalars, settings)):  # a call takes time
-        keep_walk(state, walk, settings, checkpoints, length > 0, unfair)
+    state.counters[CHANGES] += (length > 0) + witness
+    if checkpoints is not None and (teaches or is_walking(state.scalars, settings)):  # a call takes time
+        keep_walk(state, walk, settings, checkpoints, length > 0, teaches)
     return not math.isnan(length)
 
 

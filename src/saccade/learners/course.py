@@ -1,7 +1,7 @@
 """A course of passes over rows: teams of learners in threads, or shards, and when enough passes have been made."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from saccade.kernels.state import LOSS
 from saccade.learners.online import OnlineLearner
 from saccade.learners.passes import Memory, Team
-from saccade.learners.shards import learn_in_shards
+from saccade.learners.shards import Shards
 from saccade.reading.inputs import Rows
 
 __all__ = ["Course", "Patience", "in_threads", "take_loss"]
@@ -25,6 +25,38 @@ def in_threads(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], n
         return [function(*call) for call in calls]
     with ThreadPoolExecutor(workers) as pool:
         return [task.result() for task in [pool.submit(function, *call) for call in calls]]
+
+
+class _Threads:
+    """Threads that live as long as a course; the caller's is one of them.
+
+    To start two for each pass, and to hand them shard by shard, took longer than passes of some milliseconds do.
+    """
+
+    def __init__(self, n_jobs: int | None) -> None:
+        self.count = effective_n_jobs(n_jobs)
+        self._others: ThreadPoolExecutor | None = None
+
+    def run(self, function: Callable[..., int], calls: Sequence[tuple[Any, ...]]) -> list[int]:
+        """Run independent calls, each thread an equal share of them; return what they return, in any order."""
+        count = min(len(calls), self.count)
+        if count == 1:
+            return _run_all(function, calls)
+        self._others = self._others or ThreadPoolExecutor(self.count - 1)
+        tasks = [self._others.submit(_run_all, function, calls[k::count]) for k in range(1, count)]
+        try:
+            mine = _run_all(function, calls[::count])
+        finally:
+            wait(tasks)
+        return sum((task.result() for task in tasks), mine)
+
+    def end(self) -> None:
+        if self._others is not None:
+            self._others.shutdown()
+
+
+def _run_all(function: Callable[..., int], calls: Sequence[tuple[Any, ...]]) -> list[int]:
+    return [function(*call) for call in calls]
 
 
 def take_loss(learners: Sequence[OnlineLearner]) -> float:
@@ -41,26 +73,20 @@ class Course:
     def __init__(
         self, learners: Sequence[OnlineLearner], memory: Memory, n_shards: int = 1, n_jobs: int | None = None
     ) -> None:
-        self._learners, self._memory, self._n_shards, self._n_jobs = learners, memory, n_shards, n_jobs
-        self._positive = [1] if len(learners) == 1 else list(range(len(learners)))
-        n = len(learners)
-        workers = min(n, effective_n_jobs(n_jobs))
+        self._threads = _Threads(n_jobs)
+        n, positive = len(learners), [1] if len(learners) == 1 else list(range(len(learners)))
+        workers = min(n, self._threads.count)
         parts = [slice(n * k // workers, n * (k + 1) // workers) for k in range(workers)]
-        self._teams = [Team(learners[part], self._positive[part], memory[part]) for part in parts]
+        self._teams = [Team(learners[part], positive[part], memory[part]) for part in parts]
+        self._shards = Shards(learners, positive, memory, n_shards, self._threads.run) if n_shards > 1 else None
 
     def go_over(
         self, X: Rows, labels: NDArray[np.integer], rows: NDArray[np.uint32], weight: NDArray[np.float64]
     ) -> int:
         """Learn from the given rows in turn; return -1, or a row that is not finite."""
-        if self._n_shards == 1:
-            calls = [(team, X, labels, rows, weight) for team in self._teams]
-            return int(max(in_threads(Team.learn, calls, self._n_jobs)))
-
-        def run(function: Callable[..., int], calls: list[tuple[Any, ...]]) -> list[int]:
-            return in_threads(function, calls, self._n_jobs)
-
-        how = (self._learners, self._positive, self._memory, self._n_shards, run)
-        return learn_in_shards(*how, X, labels, rows, weight)
+        if self._shards is not None:
+            return self._shards.learn(X, labels, rows, weight)
+        return max(self._threads.run(Team.learn, [(team, X, labels, rows, weight) for team in self._teams]))
 
     def grow_older(self) -> None:
         """Let what is remembered of all rows be older by the steps since this was last called."""
@@ -68,7 +94,8 @@ class Course:
             team.grow_older()
 
     def done(self) -> None:
-        """Bring the weights of all learners up to date."""
+        """Bring the weights of all learners up to date, and let the threads go."""
+        self._threads.end()
         for team in self._teams:
             team.done()
 

@@ -89,9 +89,10 @@ class OnlineLearner:
         if not self.settings.average or scalars[codes.AVERAGE_WEIGHT] == 0:
             return scalars[codes.SCALE] * weights, float(scalars[codes.SCALE] * intercept)
         total, weight = scalars[codes.TOTAL], scalars[codes.AVERAGE_WEIGHT]
-        return (total * weights - self.state.correction) / weight, float(
-            (total * intercept - scalars[codes.INTERCEPT_CORRECTION]) / weight
-        )
+        weights *= total  # in place: new pages for 50,000 weights cost more than the sums
+        weights -= self.state.correction
+        weights /= weight
+        return weights, float((total * intercept - scalars[codes.INTERCEPT_CORRECTION]) / weight)
 
     def moments(self) -> Moments:
         fewest = FEWEST_EXAMPLES if self.settings.fair else 1

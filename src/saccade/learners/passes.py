@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from saccade.kernels import state as codes
 from saccade.kernels.budget import train_budget_dense, train_budget_sparse
-from saccade.kernels.memory import Picked
+from saccade.kernels.memory import Picked, age_rows
 from saccade.kernels.state import Moments, State
 from saccade.kernels.training import train_dense, train_sparse
 from saccade.learners.online import OnlineLearner
@@ -36,10 +36,8 @@ def new_memory(n_learners: int, n_rows: int) -> Memory:
     return memory
 
 
-def grow_older(
-    learners: Sequence[OnlineLearner], memories: Sequence[Memory], rows: Order | slice = slice(None)
-) -> None:
-    """Let the clock of every learner begin anew, and what is remembered of rows in all memories be as much older.
+def grow_older(learners: Sequence[OnlineLearner], memories: Sequence[Memory], rows: Order | None = None) -> None:
+    """Let the clock of every learner begin anew, and what is remembered of all rows, or of some, be as much older.
 
     So what was read lately is told apart to the bit, however long the clock has run before.
     """
@@ -49,7 +47,10 @@ def grow_older(
             with np.errstate(over="ignore", invalid="ignore"):  # what is older than any number is read
                 clock = np.float32(learner.state.scalars[codes.CLOCK])
                 for memory in kept:
-                    memory[k, rows, 1] -= clock
+                    if rows is None:
+                        memory[k, :, 1] -= clock
+                    else:
+                        age_rows(memory[k], rows, clock)
         learner.state.scalars[codes.CLOCK] = 0.0
 
 
@@ -74,8 +75,8 @@ class Team:
                 return bad
         return -1
 
-    def grow_older(self, rows: Order | slice = slice(None)) -> None:
-        """Let what is remembered of these rows be older by the steps since this was last called."""
+    def grow_older(self, rows: Order | None = None) -> None:
+        """Let what is remembered of all rows, or of these, be older by the steps since this was last called."""
         grow_older(self._learners, [self._memory], rows)
 
     def done(self) -> None:

@@ -65,7 +65,8 @@ class Pegasos(AttentiveLearner):
         Let ``fit`` go on from where the last one ended, with its step size.
     shards : int, default=1
         Parts of the rows that ``fit`` learns from side by side; after every pass their weights are averaged. The result
-        depends on this number, and not on the number of threads.
+        depends on this number, and not on the number of threads. With ``n_jobs=2`` it saves time where a pass takes a
+        tenth of a second or more; on less data one shard is faster.
     n_jobs : int or None, default=None
         Threads for shards, and for the one-against-rest learners of more than two classes.
     random_state : int, RandomState instance or None, default=None

@@ -18,7 +18,7 @@ from saccade.learners.online import OnlineLearner
 from saccade.learners.passes import Memory, Team
 from saccade.reading.inputs import Rows
 
-__all__ = ["learn_in_shards"]
+__all__ = ["Shards"]
 
 # Far enough apart that no two learners draw the same coins.
 NEXT_SEED = 104_729
@@ -26,33 +26,37 @@ NEXT_SEED = 104_729
 ADDED = [codes.WEIGHT_SUM, codes.LOSS]
 
 
-def learn_in_shards(
-    learners: Sequence[OnlineLearner],
-    positive: Sequence[int],
-    memory: Memory,
-    n_shards: int,
-    in_threads: Callable[[Any, list[tuple[Any, ...]]], list[int]],
-    X: Rows,
-    labels: NDArray[np.integer],
-    rows: NDArray[np.uint32],
-    weight: NDArray[np.float64],
-) -> int:
-    """Let learners learn from rows in turn, shard by shard; return -1, or a row that is not finite."""
-    shards = [np.ascontiguousarray(rows[k::n_shards]) for k in range(min(n_shards, rows.size))]
-    # Sparse rows that are read in full teach nothing of walks, so that all may share what is known of them.
-    shared = sp.issparse(X) and learners[0].settings.limit == X.shape[1]
-    copies = [[_copy(learner, k, shared) for learner in learners] for k in range(len(shards))]
-    bad = in_threads(
-        _learn_shard,
-        [
-            (Team(copied, positive, memory), X, labels, shard, weight)
-            for copied, shard in zip(copies, shards, strict=True)
-        ],
-    )
-    shares = np.array([shard.size for shard in shards]) / rows.size
-    for learner, *parts in zip(learners, *copies, strict=True):
-        _mix(learner, parts, shares)
-    return max(bad)
+class Shards:
+    """Copies of learners, each of which learns from one shard; they are made once, and refreshed before every pass."""
+
+    def __init__(
+        self,
+        learners: Sequence[OnlineLearner],
+        positive: Sequence[int],
+        memory: Memory,
+        n_shards: int,
+        in_threads: Callable[[Any, list[tuple[Any, ...]]], list[int]],
+    ) -> None:
+        self._learners, self._positive, self._memory = learners, positive, memory
+        self._n_shards, self._in_threads = n_shards, in_threads
+        self._copies: list[list[OnlineLearner]] = []
+
+    def learn(self, X: Rows, labels: NDArray[np.integer], rows: NDArray[np.uint32], weight: NDArray[np.float64]) -> int:
+        """Let the learners learn from rows in turn, shard by shard; return -1, or a row that is not finite."""
+        shards = [np.ascontiguousarray(rows[k :: self._n_shards]) for k in range(min(self._n_shards, rows.size))]
+        if not self._copies:
+            # Sparse rows that are read in full teach nothing of walks, so that all may share what is known of them.
+            shared = sp.issparse(X) and self._learners[0].settings.limit == X.shape[1]
+            self._copies = [[_copy(learner, k, shared) for learner in self._learners] for k in range(len(shards))]
+        calls = [
+            (self._learners, copies, Team(copies, self._positive, self._memory), X, labels, shard, weight)
+            for copies, shard in zip(self._copies, shards, strict=True)
+        ]
+        bad = self._in_threads(_learn_shard, calls)
+        shares = np.array([shard.size for shard in shards]) / rows.size
+        for learner, *parts in zip(self._learners, *self._copies, strict=True):
+            _mix(learner, parts, shares)
+        return max(bad)
 
 
 def _copy(learner: OnlineLearner, shard: int, shared: bool) -> OnlineLearner:
@@ -63,38 +67,53 @@ def _copy(learner: OnlineLearner, shard: int, shared: bool) -> OnlineLearner:
 
 
 def _learn_shard(
-    team: Team, X: Rows, labels: NDArray[np.integer], rows: NDArray[np.uint32], weight: NDArray[np.float64]
+    learners: Sequence[OnlineLearner],
+    copies: Sequence[OnlineLearner],
+    team: Team,
+    X: Rows,
+    labels: NDArray[np.integer],
+    rows: NDArray[np.uint32],
+    weight: NDArray[np.float64],
 ) -> int:
+    for learner, copied in zip(learners, copies, strict=True):
+        for mine, theirs in zip(_arrays(copied, learner), _arrays(learner, copied), strict=True):
+            mine[...] = theirs
+        copied.counters[:] = learner.counters
     bad = team.learn(X, labels, rows, weight)
     team.grow_older(rows)
     team.done()
+    for copied in copies:
+        exponentiated = copied.settings.rule == codes.EXPONENTIATED
+        multiply_out(copied.state, 1.0 if exponentiated else copied.state.scalars[codes.SCALE])
     return bad
+
+
+def _arrays(learner: OnlineLearner, other: OnlineLearner) -> list[NDArray[Any]]:
+    """Return all that a learner knows, but for its counts and for what it shares with another one."""
+    walk = () if learner.walk is other.walk else learner.walk
+    return [array for array in (*learner.state[:4], *walk) if array is not None]  # no potential
 
 
 def _mix(learner: OnlineLearner, parts: Sequence[OnlineLearner], shares: NDArray[np.float64]) -> None:
     """Give a learner the mean of its copies, which began where it stands; counts add up, steps go on side by side."""
-    for part in parts:
-        exponentiated = part.settings.rule == codes.EXPONENTIATED
-        multiply_out(part.state, 1.0 if exponentiated else part.state.scalars[codes.SCALE])
-    before = learner.copied_state()
-    kept = [(one.state[:4] if one.walk is learner.walk else (*one.state[:4], *one.walk)) for one in parts]
-    mine = (*learner.state[:4], *learner.walk)[: len(kept[0])]
-    for target, arrays in zip(mine, zip(*kept, strict=True), strict=True):
-        if target is None:  # no potential
-            continue
-        if target.dtype.kind == "f":
-            target[...] = sum(share * array for share, array in zip(shares, arrays, strict=True))
-        else:
-            target[...] = arrays[0]
     scalars, counters = learner.state.scalars, learner.state.counters
+    before, counted = scalars.copy(), counters.copy()
+    kept = zip(*(_arrays(part, learner) for part in parts), strict=True)
+    for target, arrays in zip(_arrays(learner, parts[0]), kept, strict=True):
+        target[...] = _mean(arrays, shares) if target.dtype.kind == "f" else arrays[0]
     for entry in ADDED:
-        scalars[entry] = before.scalars[entry] + sum(
-            part.state.scalars[entry] - before.scalars[entry] for part in parts
-        )
-    counters[:] = before.counters + sum(part.counters - before.counters for part in parts)
+        scalars[entry] = before[entry] + sum(part.state.scalars[entry] - before[entry] for part in parts)
+    counters[:] = counted + sum(part.counters - counted for part in parts)
     for entry in (codes.STEP, codes.CHANGES, codes.NEXT_REORDER, codes.REORDERS):
         counters[entry] = max(part.counters[entry] for part in parts)
     _restore(learner)
+
+
+def _mean(arrays: Sequence[NDArray[Any]], shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    total, term = np.zeros(arrays[0].shape), np.empty(arrays[0].shape)
+    for array, share in zip(arrays, shares, strict=True):
+        total += np.multiply(array, share, out=term)
+    return total
 
 
 def _restore(learner: OnlineLearner) -> None:

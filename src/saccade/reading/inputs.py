@@ -45,20 +45,21 @@ def check_rows(estimator: BaseEstimator, X: Any, *, y: Any = "no_validation", re
     Whether values are finite is not checked here, which would read all of them: the kernels check what they read.
     """
     alone = isinstance(y, str) and y == "no_validation"
-    if _is_plain(estimator, X, reset) and (alone or _are_plain_labels(y, len(X))):
+    if _is_plain(estimator, X, reset) and (alone or _are_plain_labels(y, X.shape[0])):
         estimator.n_features_in_ = X.shape[1]
-        return as_read_only(X) if alone else (as_read_only(X), y)
-    refuse_other_containers(X)
-    check_numbers(X)
-    checked = validate_data(
-        estimator,
-        X,
-        y,
-        reset=reset,
-        accept_sparse="csr",
-        dtype=FLOATS_AND_BYTES,
-        ensure_all_finite=False,
-    )
+        checked = X if alone else (X, y)
+    else:
+        refuse_other_containers(X)
+        check_numbers(X)
+        checked = validate_data(
+            estimator,
+            X,
+            y,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=FLOATS_AND_BYTES,
+            ensure_all_finite=False,
+        )
     if alone:
         return as_read_only(checked)
     rows = as_read_only(checked[0])
@@ -150,7 +151,8 @@ def _raise_no_number(X: NDArray[Any]) -> NoReturn:
 
 def _is_plain(estimator: BaseEstimator, X: Any, reset: bool) -> bool:
     """Whether there is nothing to convert in X or to object to, which takes scikit-learn as long as 1,000 rows do."""
-    plain = type(X) is np.ndarray and X.ndim == 2 and X.size > 0 and X.dtype in FLOATS_AND_BYTES
+    known = type(X) is np.ndarray or (type(X) in (sp.csr_matrix, sp.csr_array) and X.dtype.kind == "f")
+    plain = known and X.ndim == 2 and 0 not in X.shape and X.dtype in FLOATS_AND_BYTES
     if not plain or hasattr(estimator, "feature_names_in_"):
         return False
     return reset or X.shape[1] == getattr(estimator, "n_features_in_", None)
