@@ -33,8 +33,7 @@ class SparseSample(Sample):
     def as_stored(self, plan: Plan) -> Outcome:
         return self._source.run(plan if self.narrowed is None else self.narrowed.in_columns(plan))
 
-    def readings(self, plan: Plan) -> Iterator[Outcome]:
-        yield self.read(plan)
+    def read_otherwise(self, plan: Plan) -> Iterator[Outcome]:
         yield self.as_stored(plan)
 
     def moments(self) -> tuple[Reals, Reals]:
