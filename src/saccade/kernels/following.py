@@ -1,9 +1,10 @@
-"""What every checkpoint of a plan says of every row of a dense array, and where rows would stop by some thresholds."""
+"""What the checkpoints of a plan say of rows of a dense array, and where rows would stop by some thresholds."""
 
 import math
 
 from saccade.kernels.blocks import gather, weigh
 from saccade.kernels.compiling import inlined, kernel
+from saccade.kernels.reading import is_clear
 
 
 @inlined
@@ -50,3 +51,10 @@ def find_stops(reached, label, lower, upper, stop):
                 clear = reached[i, k] >= upper[label[i, k], k]
             k += not clear
         stop[i] = k
+
+
+@kernel
+def find_clear(scores, lower, upper, clear):
+    """Find the rows (rows, scores) that a checkpoint decides."""
+    for s in range(scores.shape[0]):
+        clear[s] = is_clear(scores[s], lower, upper)

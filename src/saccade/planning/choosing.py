@@ -61,11 +61,9 @@ class Sample:
         """Return means and variances of the parts."""
         return self.values.mean(axis=0, dtype=np.float64), self.values.var(axis=0, dtype=np.float64)
 
-    def taken(self, columns: NDArray[np.intp], *, copied: bool) -> tuple[NDArray[np.intp], NDArray[Any]]:
-        """Return at least these columns, and their values: copies of them, or all columns as they are."""
-        if copied:
-            return columns, np.take(self.values, columns, axis=1)
-        return np.arange(self.values.shape[1]), self.values
+    def taken(self, columns: NDArray[np.intp], rows: slice) -> NDArray[Any]:
+        """Return a copy of the values of some rows in some columns."""
+        return np.take(self.values[rows], columns, axis=1)
 
     def ranges(self) -> Ranges:
         """Return what was seen in each column."""
@@ -77,7 +75,6 @@ class Sample:
 
 def boldest(family: Family, calibration: Sample, promise: Promise, confidence: float) -> Plan | None:
     """Return the boldest plan whose promise the calibration rows bear out; None where they bear out none."""
-
     rows = _Rereader(calibration)
 
     def holds(setting: float) -> bool:

@@ -44,9 +44,9 @@ class SparseSample(Sample):
         low, high = min_max_axis(self._source.canonical.astype(np.float64), axis=0)
         return Ranges(low, high, np.zeros(low.size, dtype=bool), {})
 
-    def taken(self, columns: NDArray[np.intp], *, copied: bool) -> tuple[NDArray[np.intp], NDArray[Any]]:
-        dense: NDArray[Any] = self._source.canonical[:, columns].toarray()
-        return columns, dense.astype(self.values.dtype, copy=False)
+    def taken(self, columns: NDArray[np.intp], rows: slice) -> NDArray[Any]:
+        dense: NDArray[Any] = self._source.canonical[rows][:, columns].toarray()
+        return dense.astype(self.values.dtype, copy=False)
 
     @property
     def _source(self) -> CsrSource:
