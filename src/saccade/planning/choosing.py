@@ -21,6 +21,8 @@ __all__ = ["Sample", "affordable", "boldest"]
 
 # The setting at which a plan has the thresholds that it was tuned for.
 AS_TUNED = 1.0
+# Of so many parts variances are computed at a time.
+PARTS_AT_ONCE = 256
 # Levels for which plans are tuned where an average is asked for, from the boldest to the safest.
 LEVELS = np.concatenate([[0.99, 0.95, 0.9, 0.8, 0.7, 0.6], np.geomspace(0.5, 1e-4, 48)])
 
@@ -58,8 +60,12 @@ class Sample:
         return self.full if self.full is not None else self.read(plan.without_stops()).margin
 
     def moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return means and variances of the parts."""
-        return self.values.mean(axis=0, dtype=np.float64), self.values.var(axis=0, dtype=np.float64)
+        """Return means and variances of the parts, of some at a time, for variances take memory as the rows do."""
+        variance = np.empty(self.values.shape[1])
+        for start in range(0, variance.size, PARTS_AT_ONCE):
+            parts = slice(start, start + PARTS_AT_ONCE)
+            variance[parts] = self.values[:, parts].var(axis=0, dtype=np.float64)
+        return self.values.mean(axis=0, dtype=np.float64), variance
 
     def taken(self, columns: NDArray[np.intp], rows: slice) -> NDArray[Any]:
         """Return a copy of the values of some rows in some columns."""
