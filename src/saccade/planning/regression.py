@@ -215,7 +215,7 @@ def regress_by(
             loading = (covariance - loadings[:, :k] @ loadings[pivot, :k]) / scale
         else:
             loading = left[:, columns[pivot]] / scale
-        loading[np.array(chosen[:-1], dtype=np.intp)] = 0
+        loading[picked & (np.arange(n) != pivot)] = 0
         if left is not None:
             left -= np.outer(loading, loading[list(columns)])
         groups.choose(loading)

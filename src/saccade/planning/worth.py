@@ -32,14 +32,16 @@ class _OfOneSize:
 
     def explained(self, unexplained: Reals, useless: Flags) -> Reals:
         """Return what the features that are not useless explain together, (groups,); -1 where all are."""
-        there = ~useless[self.members]
+        together = np.full(self.numbers.size, -1.0)
+        some = np.flatnonzero(~useless[self.members].all(axis=1))
+        there = ~useless[self.members[some]]
         # A useless feature stands for itself alone, and has nothing to explain.
-        left = np.where(there[:, :, None] & there[:, None, :], self.left, 0.0)
+        left = np.where(there[:, :, None] & there[:, None, :], self.left[some], 0.0)
         diagonal = np.einsum("gii->gi", left)
         diagonal[:] = np.where(there, diagonal * (1 + JITTER), 1.0)
-        target = np.where(there[:, :, None], centred(unexplained)[self.members], 0.0)
-        together: Reals = np.sum(target * np.linalg.solve(left, target), axis=(1, 2))
-        return np.where(there.any(axis=1), together, -1.0)
+        target = np.where(there[:, :, None], centred(unexplained)[self.members[some]], 0.0)
+        together[some] = np.sum(target * np.linalg.solve(left, target), axis=(1, 2))
+        return together
 
 
 class Groups:
