@@ -254,6 +254,26 @@ def least_squares(X, target, weight, features):
     return solution, left
 
 
+def explained(covariance, with_scores, features):
+    """Return the variance of the scores, less their mean, that some features explain together."""
+    target = with_scores[features]
+    target = target - target.mean(axis=1, keepdims=True) if target.shape[1] > 1 else target
+    return float(np.sum(target * np.linalg.solve(covariance[np.ix_(features, features)], target))) if features else 0.0
+
+
+def purchases(covariance, with_scores, purchase, price):
+    """Return all purchases in the order of what each explains in addition, for its price."""
+    bought, known = [], []
+    while len(bought) < len(price):
+        worth = {}
+        for number in sorted(set(range(len(price))) - set(bought)):
+            more = explained(covariance, with_scores, known + np.flatnonzero(purchase == number).tolist())
+            worth[number] = (more - explained(covariance, with_scores, known)) / price[number]
+        bought.append(max(worth, key=worth.get))
+        known += np.flatnonzero(purchase == bought[-1]).tolist()
+    return bought
+
+
 def imputation(covariance, mean, absent, known):
     """Return slopes, constants and the covariance left of some features given others, from the normal equations."""
     slope = np.linalg.solve(covariance[np.ix_(known, known)], covariance[np.ix_(known, absent)])

@@ -19,7 +19,7 @@ from saccade.planning.absence import Population, plan_without
 from saccade.planning.choosing import Sample
 from saccade.planning.prices import price_list
 from saccade.planning.regression import emphasis, regress
-from saccade.planning.spare import _Rehearsal, spare_features
+from saccade.planning.spare import _Later, spare_features
 from saccade.promises.labels import Labels
 from saccade.promises.promise import promise_of
 from saccade.reading.arrays import ArraySource
@@ -165,6 +165,7 @@ def test_what_is_spare_is_what_all_columns_of_the_rows_say(monkeypatch):
         what = *what, Sample(rows, Labels(full, n_classes))
         assert spare_features(*what) == expected
         monkeypatch.setattr("saccade.planning.spare.MOST_BYTES_KEPT", 0)  # at once, and no row is kept
+        monkeypatch.setattr("saccade.planning.spare.ROWS_AT_ONCE", 300)
         at_once = spare_features(*what)
         monkeypatch.undo()
         assert at_once == expected
@@ -175,8 +176,8 @@ def test_what_is_spare_is_what_all_columns_of_the_rows_say(monkeypatch):
 
 def test_nothing_is_tested_before_somebody_asks_and_then_once(model, rows, monkeypatch):
     tested = []
-    passes = _Rehearsal.passes
-    monkeypatch.setattr(_Rehearsal, "passes", lambda self, absent: tested.append(absent) or passes(self, absent))
+    passes = _Later.passes
+    monkeypatch.setattr(_Later, "passes", lambda self, absent: tested.append(absent) or passes(self, absent))
     own = rows[:6000].copy()
     attentive, alive = attend(model, own, delta=0.05, random_state=0), weakref.ref(own)
     del own

@@ -65,8 +65,8 @@ def gather(column, rows, size, target):
 
 
 @inlined
-def check(plan, k, size, rows, values, total, places, margin, n_read, stopped):
-    """Weigh what was read at checkpoint k; return how many rows stay undecided."""
+def weigh(plan, k, size, values, total):
+    """Weigh what was read at checkpoint k: its scores of every row of the block."""
     first, end, begin = plan.first[k], plan.checkpoints[k], plan.begins[k]
     for c in range(total.shape[0]):
         score, shift = total[c], plan.shift[c, k]
@@ -74,6 +74,12 @@ def check(plan, k, size, rows, values, total, places, margin, n_read, stopped):
             score[s] = shift + (score[s] if first > 0 else 0.0)
         for p in range(first, end):
             add_weighted(score, values[p], plan.weights[c, begin + p - first], size)
+
+
+@inlined
+def check(plan, k, size, rows, values, total, places, margin, n_read, stopped):
+    """Weigh what was read at checkpoint k; return how many rows stay undecided."""
+    weigh(plan, k, size, values, total)
     left = settle(plan, k, size, rows, total, places, margin, n_read, stopped)
     if left < size:
         move_together(plan, k, left, rows, total, places, values)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from saccade.models.additive import Columns, Ranges
 from saccade.planning.families import Families, Family
+from saccade.planning.rereading import Trail, differ_in_thresholds_alone
 from saccade.promises.labels import Labels
 from saccade.promises.learn_then_test import certify
 from saccade.promises.promise import Promise, is_kept
@@ -20,6 +21,8 @@ __all__ = ["Sample", "affordable", "boldest"]
 
 # The setting at which a plan has the thresholds that it was tuned for.
 AS_TUNED = 1.0
+# Of so many parts variances are computed at a time.
+PARTS_AT_ONCE = 256
 # Levels for which plans are tuned where an average is asked for, from the boldest to the safest.
 LEVELS = np.concatenate([[0.99, 0.95, 0.9, 0.8, 0.7, 0.6], np.geomspace(0.5, 1e-4, 48)])
 
@@ -46,20 +49,27 @@ class Sample:
     def readings(self, plan: Plan) -> Iterator[Outcome]:
         """Read the rows in every way in which a storage may read them: each must keep a promise."""
         yield self.read(plan)
+        yield from self.read_otherwise(plan)
+
+    def read_otherwise(self, plan: Plan) -> Iterator[Outcome]:
+        """Read the rows in the ways that are the storage's own: an array has none."""
+        yield from ()
 
     def margins(self, plan: Plan) -> NDArray[np.float64]:
         """Return the full margins, to the bit as a reader sums them."""
         return self.full if self.full is not None else self.read(plan.without_stops()).margin
 
     def moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return means and variances of the parts."""
-        return self.values.mean(axis=0, dtype=np.float64), self.values.var(axis=0, dtype=np.float64)
+        """Return means and variances of the parts, of some at a time, for variances take memory as the rows do."""
+        variance = np.empty(self.values.shape[1])
+        for start in range(0, variance.size, PARTS_AT_ONCE):
+            parts = slice(start, start + PARTS_AT_ONCE)
+            variance[parts] = self.values[:, parts].var(axis=0, dtype=np.float64)
+        return self.values.mean(axis=0, dtype=np.float64), variance
 
-    def taken(self, columns: NDArray[np.intp], *, copied: bool) -> tuple[NDArray[np.intp], NDArray[Any]]:
-        """Return at least these columns, and their values: copies of them, or all columns as they are."""
-        if copied:
-            return columns, np.take(self.values, columns, axis=1)
-        return np.arange(self.values.shape[1]), self.values
+    def taken(self, columns: NDArray[np.intp], rows: slice) -> NDArray[Any]:
+        """Return a copy of the values of some rows in some columns."""
+        return np.take(self.values[rows], columns, axis=1)
 
     def ranges(self) -> Ranges:
         """Return what was seen in each column."""
@@ -71,13 +81,42 @@ class Sample:
 
 def boldest(family: Family, calibration: Sample, promise: Promise, confidence: float) -> Plan | None:
     """Return the boldest plan whose promise the calibration rows bear out; None where they bear out none."""
+    rows = _Rereader(calibration)
 
     def holds(setting: float) -> bool:
-        read = calibration.readings(family.plan(setting))
-        return all(is_kept(promise, decided(outcome.margin), calibration.labels, confidence) for outcome in read)
+        given = rows.labels(family.plan(setting))
+        return all(is_kept(promise, here, calibration.labels, confidence) for here in given)
 
     setting = certify(family.settings, holds)
     return None if setting is None else family.plan(setting)
+
+
+class _Rereader:
+    """Some rows, read by one plan after another.
+
+    From the second plan on that differs from the last in thresholds alone, checkpoints are not weighed anew.
+    """
+
+    def __init__(self, sample: Sample) -> None:
+        self._sample = sample
+        self._last: Plan | None = None
+        self._trail: Trail | None = None
+
+    def labels(self, plan: Plan) -> Iterator[NDArray[np.intp]]:
+        """Return the labels that the rows get, in every way in which a storage may read them."""
+        yield self._walked(plan)
+        for outcome in self._sample.read_otherwise(plan):
+            yield decided(outcome.margin)
+
+    def _walked(self, plan: Plan) -> NDArray[np.intp]:
+        again = self._last is not None and differ_in_thresholds_alone(plan, self._last)
+        self._last = plan
+        if not again:
+            self._trail = None
+            return decided(self._sample.read(plan).margin)
+        if self._trail is None:
+            self._trail = Trail(plan, self._sample.values, decided(self._sample.margins(plan)))
+        return self._trail.labels(plan)
 
 
 def affordable(families: Families, planning: Sample, promise: Promise, average_features: float) -> Plan:

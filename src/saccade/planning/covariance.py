@@ -38,6 +38,9 @@ class Covariance(Protocol):
     def column(self, part: int) -> Reals:
         """Return the covariance of a part with every other."""
 
+    def columns(self, parts: NDArray[np.intp]) -> Reals:
+        """Return the covariance of every part with some, (parts, some)."""
+
     def among(self, members: NDArray[np.intp]) -> Reals:
         """Return the covariance of some parts."""
 
@@ -66,6 +69,9 @@ class OfRows:
 
     def column(self, part: int) -> Reals:
         return (self._X.T @ (self._weight * self._X[:, part])).astype(np.float64)
+
+    def columns(self, parts: NDArray[np.intp]) -> Reals:
+        return (self._X.T @ (self._weight[:, None] * self._X[:, parts])).astype(np.float64)
 
     def among(self, members: NDArray[np.intp]) -> Reals:
         values = self._X[:, members]
@@ -106,6 +112,10 @@ class Joint:
     def column(self, part: int) -> Reals:
         column: Reals = self.matrix[part].copy()
         return column
+
+    def columns(self, parts: NDArray[np.intp]) -> Reals:
+        columns: Reals = self.matrix[:, parts]
+        return columns
 
     def among(self, members: NDArray[np.intp]) -> Reals:
         block: Reals = self.matrix[np.ix_(members, members)]

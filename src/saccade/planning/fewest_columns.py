@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from saccade.planning.families import Family, Predictor, Priced, plan_of, whole_plan
 from saccade.planning.paths import PathPrices
 from saccade.planning.prices import Prices
-from saccade.planning.regression import Regression, centred
+from saccade.planning.regression import Regression
 from saccade.planning.trials import predict_scores
+from saccade.planning.worth import centred
 from saccade.reading.plan import Plan
 
 __all__ = ["column_family"]

@@ -23,11 +23,14 @@ from saccade.planning.covariance import Covariance, OfRows
 from saccade.planning.paths import PathPrices
 from saccade.planning.prices import Prices
 from saccade.planning.threads import one_blas_thread
+from saccade.planning.worth import Groups, explained_by_each, worth_of
 
-__all__ = ["Regression", "emphasis", "centred", "regress", "regress_again", "regress_by"]
+__all__ = ["Regression", "emphasis", "regress", "regress_again", "regress_by"]
 
 Reals = NDArray[np.float64]
 
+# Of a group of so many features, the covariances with all others are computed at once.
+MOST_AT_ONCE = 256
 # A feature whose unexplained variance is below this share of its own adds nothing but rounding errors.
 NEGLIGIBLE = 1e-6
 
@@ -173,9 +176,11 @@ def regress_by(
     # cov(x_j, S); the ridge stands for noise of its own in every feature, which S contains with its weight.
     unexplained = rows.with_scores(coef) + penalty[:, None] * coef.T
     score_covariance = rows.of_scores(coef) + (penalty * coef) @ coef.T
-    groups = {int(group): _within(rows, prices.members(int(group)), penalty) for group in prices.groups}
+    groups = Groups(rows, prices, penalty, prices.groups if order is None else prices.groups[:0])
     basket = prices.basket()
     bought: list[int] = []  # features of a purchase that was picked, still to be read
+    left: Reals | None = None  # their covariance with all features, given what is chosen; None where it is one feature
+    columns: dict[int, int] = {}  # of ``left``
     loadings = np.zeros((n, size))
     gains = np.zeros((size, scores))
     picked = np.zeros(n, dtype=bool)
@@ -184,14 +189,16 @@ def regress_by(
         useless = picked | constant | (residual_variance <= smallest)
         if order is None:
             explained = np.full(n, -1.0)
-            np.divide(_explained(unexplained), residual_variance, out=explained, where=~useless)
+            np.divide(explained_by_each(unexplained), residual_variance, out=explained, where=~useless)
             bought = [feature for feature in bought if not useless[feature]]
             if not bought:
-                worth = _worth(explained, unexplained, loadings[:, :k], useless, prices.purchase, basket.price, groups)
+                worth = worth_of(explained, unexplained, useless, prices.purchase, basket.price, groups)
                 best = int(np.argmax(worth))
                 if worth[best] <= 0:
                     break
                 bought = [int(feature) for feature in prices.members(best) if not useless[feature]]
+                columns = {feature: column for column, feature in enumerate(bought)}
+                left = _left(rows, penalty, loadings[:, :k], bought) if 1 < len(bought) <= MOST_AT_ONCE else None
                 basket.add(best)
             pivot = max(bought, key=lambda feature: explained[feature])
         else:
@@ -202,10 +209,16 @@ def regress_by(
             loadings[pivot, k] = 1.0
             continue
         scale = np.sqrt(max(residual_variance[pivot], 1e-300))
-        covariance = rows.column(pivot)
-        covariance[pivot] += penalty[pivot]
-        loading = (covariance - loadings[:, :k] @ loadings[pivot, :k]) / scale
-        loading[np.array(chosen[:-1], dtype=np.intp)] = 0
+        if left is None:
+            covariance = rows.column(pivot)
+            covariance[pivot] += penalty[pivot]
+            loading = (covariance - loadings[:, :k] @ loadings[pivot, :k]) / scale
+        else:
+            loading = left[:, columns[pivot]] / scale
+        loading[picked & (np.arange(n) != pivot)] = 0
+        if left is not None:
+            left -= np.outer(loading, loading[list(columns)])
+        groups.choose(loading)
         gain = unexplained[pivot] / scale
         loadings[:, k], gains[k] = loading, gain
         residual_variance = residual_variance - loading**2
@@ -234,47 +247,9 @@ def regress_again(known: Regression, rows: Covariance, coef: Reals, *, ridge: fl
     )
 
 
-def _within(rows: Covariance, members: NDArray[np.intp], penalty: Reals) -> tuple[NDArray[np.intp], Reals]:
-    """Return the features of a group and their covariance."""
-    return members, rows.among(members) + np.diag(penalty[members])
-
-
-def _worth(
-    explained: Reals,
-    unexplained: Reals,
-    loadings: Reals,
-    useless: NDArray[np.bool_],
-    purchase: NDArray[np.intp],
-    price: Reals,
-    groups: dict[int, tuple[NDArray[np.intp], Reals]],
-) -> Reals:
-    """Return the variance that each purchase explains per unit of price; the features of a group jointly.
-
-    What is free comes first, most explained first: until nothing free explains anything, what has a price is worth -1.
-    """
-    worth = np.full(price.size, -1.0)
-    np.maximum.at(worth, purchase, explained)
-    for group, (members, covariance) in groups.items():
-        open_ones = ~useless[members]
-        if open_ones.any():
-            those = members[open_ones]
-            left = covariance[np.ix_(open_ones, open_ones)] - loadings[those] @ loadings[those].T
-            target = centred(unexplained[those])
-            worth[group] = np.sum(target * np.linalg.solve(left + 1e-9 * np.diag(np.diag(left)), target))
-    free = price == 0
-    if (worth[free] > 0).any():
-        return np.where(free, worth, -1.0)
-    np.divide(worth, price, out=worth, where=~free)
-    return worth
-
-
-def _explained(unexplained: Reals) -> Reals:
-    """Return the squared covariance of each feature with the centred scores, summed over them."""
-    total: Reals = (centred(unexplained) ** 2).sum(axis=1)
-    return total
-
-
-def centred(unexplained: Reals) -> Reals:
-    """Centre across classes where there are several scores: only score differences matter."""
-    several = unexplained.shape[1] > 1
-    return unexplained - unexplained.mean(axis=1, keepdims=True) if several else unexplained
+def _left(rows: Covariance, penalty: Reals, loadings: Reals, members: list[int]) -> Reals:
+    """Return the covariance of some features with all, (features, members), given those that were chosen."""
+    covariance = rows.columns(np.array(members))
+    covariance[members, np.arange(len(members))] += penalty[members]
+    left: Reals = covariance - loadings @ loadings[members].T
+    return left

@@ -10,7 +10,7 @@ All of these tests together keep the confidence (Bonferroni). That the plan was 
 long as bolder plans only add errors, because a plan that passes then implies the last one that should have.
 """
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -18,20 +18,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.models.additive import Columns
-from saccade.planning.absence import Population, plan_without
+from saccade.planning.absence import Population
 from saccade.planning.choosing import Sample
 from saccade.planning.prices import Prices
+from saccade.planning.rehearsal import KeptRows, Lacking, features_kept, plan_lacking
+from saccade.planning.threads import one_blas_thread
 from saccade.promises.certificate import Certificate, strictest
 from saccade.promises.labels import Labels
 from saccade.promises.promise import Promise, is_kept
-from saccade.reading.arrays import ArraySource
 from saccade.reading.plan import Plan, decided
 from saccade.reading.reader import read_plan
 
 __all__ = ["spare_features"]
 
-Reals = NDArray[np.float64]
-Rows = NDArray[np.floating[Any]]
 Features = tuple[int, ...]
 
 # Of so many features, the first that are asked for, it is tested whether a row may lack them; of fewer where the tests
@@ -40,6 +39,8 @@ MOST_SPARED = 64
 MOST_VALUES_SPARED = 300_000_000
 # Rows that take more memory than this are not kept, and the tests are made at once.
 MOST_BYTES_KEPT = 64_000_000
+# Then so many rows are read at a time, by all plans that fit into as much memory: rows stay in the nearer caches.
+ROWS_AT_ONCE = 2048
 
 
 def spare_features(
@@ -64,10 +65,12 @@ def spare_features(
         return frozenset()
     confidence = 1 - (1 - certificate.confidence) / len(candidates)
     if columns is None:
-        return _tested(candidates, *_rehearsal(plan, promise, confidence, population, calibration, candidates))
+        rehearsal = _Rehearsal(plan, promise, confidence, population, calibration.labels)
+        return _of_columns(rehearsal, candidates, calibration)
     small = columns.nbytes <= MOST_BYTES_KEPT
     kept = columns.kept() if small else columns
-    return _tested(candidates, _RehearsalOfTrees(plan, promise, confidence, kept, calibration.labels), small)
+    of_trees = _RehearsalOfTrees(plan, promise, confidence, kept, calibration.labels)
+    return _SpareFeatures(of_trees, candidates) if small else frozenset(filter(of_trees.passes, candidates))
 
 
 def _may_be_lacking(columns: Columns, plan: Plan, population: Population) -> NDArray[np.intp]:
@@ -76,37 +79,16 @@ def _may_be_lacking(columns: Columns, plan: Plan, population: Population) -> NDA
     return asked[~population.missing[asked]]
 
 
-def _tested(candidates: tuple[Features, ...], rehearsal: "_Rehearses", later: bool) -> Set[Features]:
-    """Return those of the candidates without which the promise is kept, tested at once or when somebody asks."""
-    if later:
-        return _SpareFeatures(rehearsal, candidates)
-    return frozenset(features for features in candidates if rehearsal.passes(features))
+def _of_columns(rehearsal: "_Rehearsal", candidates: tuple[Features, ...], calibration: Sample) -> Set[Features]:
+    plan = rehearsal.plan
+    full, kept = calibration.margins(plan), features_kept(plan, rehearsal.population, candidates)
 
+    def rows(some: slice) -> KeptRows:
+        return KeptRows(plan, kept, calibration.taken(kept, some), full[some])
 
-def _rehearsal(
-    plan: Plan,
-    promise: Promise,
-    confidence: float,
-    population: Population,
-    calibration: Sample,
-    candidates: tuple[Features, ...],
-) -> tuple["_Rehearsal", bool]:
-    """Return what reads rows of columns again, and whether it holds a copy of what it needs of them."""
-    rows, labels = calibration.values, calibration.labels
-    full, kept = calibration.margins(plan), _features_kept(plan, population, candidates)
-    small = rows.shape[0] * kept.size * rows.itemsize + full.nbytes <= MOST_BYTES_KEPT
-    kept, values = calibration.taken(kept, copied=small)
-    return _Rehearsal(plan, promise, confidence, population, kept, values, full, labels), small
-
-
-def _features_kept(plan: Plan, population: Population, candidates: tuple[Features, ...]) -> NDArray[np.intp]:
-    missing = np.array([feature for features in candidates for feature in features], dtype=np.intp)
-    return np.unique(np.concatenate([_weighed(plan), population.regression.order, missing])).astype(np.intp)
-
-
-def _weighed(plan: Plan) -> NDArray[np.uint32]:
-    """Return the features that checkpoints weigh."""
-    return plan.order[: plan.checkpoints[-1] if plan.checkpoints.size else 0]
+    if full.shape[0] * kept.size * calibration.values.itemsize + full.nbytes <= MOST_BYTES_KEPT:
+        return _SpareFeatures(_Later(rehearsal, rows(slice(None))), candidates)
+    return _pass_at_once(rehearsal, candidates, rows)
 
 
 class _Rehearses(Protocol):
@@ -131,32 +113,51 @@ class _RehearsalOfTrees:
 
 @dataclass(frozen=True, eq=False)
 class _Rehearsal:
-    """What is kept of the calibration rows to read them once more as if they lacked some features."""
+    """The calibration rows, to read them once more as if they lacked some features."""
 
     plan: Plan
     promise: Promise
     confidence: float
     population: Population
-    kept: NDArray[np.intp]  # features, ascending
-    values: Rows  # (rows, kept)
-    full: Reals  # (rows, scores) the full scores, to the bit as a reader sums them
     labels: Labels
 
+    def without(self, absent: Features) -> Lacking:
+        return plan_lacking(self.plan, self.population, absent, strictest(self.promise.delta))
+
+    def is_kept(self, here: NDArray[np.intp]) -> bool:
+        return is_kept(self.promise, here, self.labels, self.confidence)
+
+
+@dataclass(frozen=True, eq=False)
+class _Later:
+    """A rehearsal that holds what it needs of the rows."""
+
+    rehearsal: _Rehearsal
+    rows: KeptRows
+
     def passes(self, absent: Features) -> bool:
-        """Whether the promise is kept for these rows without these features."""
-        plan = self.plan
-        missing = np.isin(np.arange(plan.n_features), absent)
-        without = plan_without(plan, self.population, missing, strictest(self.promise.delta))
-        # Read to the end, a row has its full score and what the absence changes in it. So rows keep their label to the
-        # bit where it changes nothing; a sum over other features would round otherwise.
-        changes = without._replace(
-            order=np.searchsorted(self.kept, _weighed(plan)).astype(np.uint32),
-            coef=np.ascontiguousarray((without.coef - plan.coef)[:, self.kept]),
-            intercept=without.intercept - plan.intercept,
-        )
-        margin, _, stopped, _ = read_plan(changes, ArraySource(self.values))
-        margin[~stopped] += self.full[~stopped]
-        return is_kept(self.promise, decided(margin), self.labels, self.confidence)
+        return self.rehearsal.is_kept(self.rows.labels(self.rehearsal.without(absent)))
+
+
+@one_blas_thread()
+def _pass_at_once(
+    rehearsal: _Rehearsal, candidates: tuple[Features, ...], rows: Callable[[slice], KeptRows]
+) -> Set[Features]:
+    """Return the candidates that pass: a few rows at a time are read by many plans."""
+    n_rows, plan = rehearsal.labels.full.size, rehearsal.plan
+    together = MOST_BYTES_KEPT // (plan.weights.nbytes + plan.coef.nbytes + 8 * n_rows) + 1
+    passed: list[Features] = []
+    for first in range(0, len(candidates), together):
+        some = candidates[first : first + together]
+        plans = [rehearsal.without(features) for features in some]
+        here = np.empty((len(some), n_rows), dtype=np.intp)
+        for start in range(0, n_rows, ROWS_AT_ONCE):
+            block = slice(start, min(start + ROWS_AT_ONCE, n_rows))
+            kept = rows(block)
+            for labels, without in zip(here, plans, strict=True):
+                labels[block] = kept.labels(without)
+        passed += [features for features, labels in zip(some, here, strict=True) if rehearsal.is_kept(labels)]
+    return frozenset(passed)
 
 
 class _SpareFeatures(Set[Features]):

@@ -33,8 +33,7 @@ class SparseSample(Sample):
     def as_stored(self, plan: Plan) -> Outcome:
         return self._source.run(plan if self.narrowed is None else self.narrowed.in_columns(plan))
 
-    def readings(self, plan: Plan) -> Iterator[Outcome]:
-        yield self.read(plan)
+    def read_otherwise(self, plan: Plan) -> Iterator[Outcome]:
         yield self.as_stored(plan)
 
     def moments(self) -> tuple[Reals, Reals]:
@@ -45,9 +44,9 @@ class SparseSample(Sample):
         low, high = min_max_axis(self._source.canonical.astype(np.float64), axis=0)
         return Ranges(low, high, np.zeros(low.size, dtype=bool), {})
 
-    def taken(self, columns: NDArray[np.intp], *, copied: bool) -> tuple[NDArray[np.intp], NDArray[Any]]:
-        dense: NDArray[Any] = self._source.canonical[:, columns].toarray()
-        return columns, dense.astype(self.values.dtype, copy=False)
+    def taken(self, columns: NDArray[np.intp], rows: slice) -> NDArray[Any]:
+        dense: NDArray[Any] = self._source.canonical[rows][:, columns].toarray()
+        return dense.astype(self.values.dtype, copy=False)
 
     @property
     def _source(self) -> CsrSource:
