@@ -18,9 +18,9 @@ from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingCla
 
 import saccade
 from saccade.cli.main import run
+from saccade.models.categories import Categories
+from saccade.models.coding import coder_of
 from saccade.models.trees.apart import from_file
-from saccade.models.trees.coding import coder_of
-from saccade.models.trees.imported import Categories
 
 N = 7000
 FITTED, HELD_OUT, NEW = slice(0, 2500), slice(2500, 6000), slice(6000, N)

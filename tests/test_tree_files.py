@@ -27,7 +27,7 @@ import saccade
 from saccade.exceptions import ModelFileError
 from saccade.files.archive import Archive, read_archive, signed, write_archive
 from saccade.files.trees import trees_from, trees_parts
-from saccade.models.trees.imported import Categories
+from saccade.models.categories import Categories
 from saccade.models.trees.model import TreeModel
 from saccade.reading.plan import Plan
 from saccade.reading.reader import read_plan

@@ -275,6 +275,8 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
             estimator = self._fitted(X, y, np.sort(fitting), fit_params)
         model = at_threshold(estimator, self.threshold)
         additive = named_by(take_apart(model), X)
+        if _holds_objects(X) and not additive.takes_objects:
+            X = _numbers(X)
         taken = additive.as_taken(given)
         X = X if taken is given else taken
         prices = price_list(self.costs, self.groups, additive.n_columns, additive.columns)
@@ -374,9 +376,8 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
     def _check_given(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Return rows that can be cut into parts, and labels that go with them."""
         refuse_other_containers(X)
-        if as_table(X) is None:
-            check_numbers(X)
-            X = check_array(X, accept_sparse="csr", dtype=FLOATS_AND_BYTES, ensure_all_finite=False, input_name="X")
+        if as_table(X) is None and not _holds_objects(X):
+            X = _numbers(X)
         if self.promise == "accuracy" and y is None:
             raise ValueError('promise="accuracy" needs y, the true label of each row of X. Pass it, or promise less.')
         if y is not None:
@@ -412,6 +413,17 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _holds_objects(X: Any) -> bool:
+    """Whether X is an array that may hold texts; whether a model takes them is seen when it is taken apart."""
+    return isinstance(X, np.ndarray) and X.dtype.kind in "OUS" and X.ndim == 2 and 0 not in X.shape
+
+
+def _numbers(X: Any) -> Any:
+    """Return X as an array or a CSR matrix that the kernels take."""
+    check_numbers(X)
+    return check_array(X, accept_sparse="csr", dtype=FLOATS_AND_BYTES, ensure_all_finite=False, input_name="X")
 
 
 def _sample(model: Any, parts: Additive | Narrowed, X: Any, y: Any, rows: NDArray[np.intp]) -> Sample:

@@ -186,7 +186,7 @@ def wanted_by(saved: Loaded, target: str | None, header: bool | None) -> "Wanted
     """
     from saccade.data.batches import Wanted
     from saccade.data.headers import MISSING_WORDS
-    from saccade.models.trees.coding import coder_of
+    from saccade.models.coding import coder_of
 
     width, trees = getattr(saved.model, "n_features_in_", None), _trees(saved.model)
     wanted = Wanted(target, names_of(saved.model), width, header, saved.origin.zero_based)

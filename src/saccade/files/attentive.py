@@ -115,7 +115,7 @@ def _plan(archive: Archive, additive: Additive) -> Plan:
         coef=additive.coef,
         intercept=additive.intercept,
         unit=additive.unit,
-        of_trees=not additive.parts_are_columns,
+        of_trees=additive.of_trees,
     )
 
 

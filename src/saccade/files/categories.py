@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.exceptions import ModelFileError
-from saccade.models.trees.imported import Categories
+from saccade.models.categories import Categories
 
 __all__ = ["categories_from", "categories_parts"]
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.models.trees.imported import Categories
+from saccade.models.categories import Categories
 from saccade.reading.sources import Source
 
 __all__ = ["Additive", "Columns", "Ranges"]
@@ -83,6 +83,18 @@ class Additive(Protocol):
     @property
     def parts_are_columns(self) -> bool:
         """Whether each part needs one column, the one in its place."""
+
+    @property
+    def each_needs_one(self) -> bool:
+        """Whether the parts of each unit need one column, the one in its place."""
+
+    @property
+    def of_trees(self) -> bool:
+        """Whether a part is a tree, or an output of one."""
+
+    @property
+    def takes_objects(self) -> bool:
+        """Whether it takes arrays of texts and of other objects."""
 
     @property
     def classes(self) -> NDArray[Any]:

@@ -15,8 +15,8 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from saccade.models.categories import Categories
 from saccade.models.thresholds import step_inside, threshold_of
-from saccade.models.trees.imported import Categories
 from saccade.reading.arrays import FLOATS_AND_BYTES
 from saccade.reading.inputs import check_numbers, not_finite
 from saccade.reading.plan import EACH
@@ -50,6 +50,9 @@ class LinearModel:
 
     unit: ClassVar[NDArray[np.uint32]] = EACH
     parts_are_columns: ClassVar[bool] = True
+    each_needs_one: ClassVar[bool] = True
+    of_trees: ClassVar[bool] = False
+    takes_objects: ClassVar[bool] = False
     categories: ClassVar[Mapping[int, Categories]] = MappingProxyType({})
 
     @property

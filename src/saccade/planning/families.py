@@ -37,8 +37,12 @@ class Scores(Protocol):
         """(parts,) the unit that each part is read and counted with; empty where each is one of its own."""
 
     @property
-    def parts_are_columns(self) -> bool:
-        """Whether each part needs one column, the one in its place."""
+    def each_needs_one(self) -> bool:
+        """Whether the parts of each unit need one column, the one in its place."""
+
+    @property
+    def of_trees(self) -> bool:
+        """Whether a part is a tree, or an output of one."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +148,7 @@ def plan_of(scores: Scores, order: NDArray[np.intp], predictors: list[Predictor]
         coef=scores.coef,
         intercept=scores.intercept,
         unit=scores.unit,
-        of_trees=not scores.parts_are_columns,
+        of_trees=scores.of_trees,
     )
 
 
@@ -158,4 +162,4 @@ def _thresholds(demanded: Reals, scores: int) -> tuple[Reals, Reals]:
 
 def whole_plan(scores: Scores) -> Plan:
     """Return the plan that reads every part."""
-    return Plan.in_full(scores.coef, scores.intercept, scores.unit, not scores.parts_are_columns)
+    return Plan.in_full(scores.coef, scores.intercept, scores.unit, scores.of_trees)

@@ -41,6 +41,8 @@ class Narrowed:
 
     unit: ClassVar[NDArray[np.uint32]] = EACH
     parts_are_columns: ClassVar[bool] = True
+    each_needs_one: ClassVar[bool] = True
+    of_trees: ClassVar[bool] = False
 
     @property
     def classes(self) -> NDArray[Any]:

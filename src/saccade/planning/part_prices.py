@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.models.additive import Additive
+from saccade.models.tables.model import TermModel
 from saccade.models.trees.model import TreeModel
 from saccade.models.trees.screens import screened
 from saccade.planning.narrowed import Narrowed
@@ -34,6 +35,8 @@ def part_prices(
     to_save = prices.to_plan_by()
     if isinstance(additive, Narrowed):
         return additive.prices(to_save)
+    if isinstance(additive, TermModel):
+        return _of_terms(additive, to_save, rows.size)
     if not isinstance(additive, TreeModel):
         return to_save
     unit = additive.unit if additive.unit.size else np.arange(additive.coef.shape[1])
@@ -41,3 +44,18 @@ def part_prices(
         return Prices(unit.astype(np.intp), np.maximum(additive.steps(X, rows), 1.0))
     needs = additive.walks.needs(to_save.purchase)
     return PathPrices(unit.astype(np.intp), additive.leaves(X, rows), needs, to_save.price, additive.walks.every)
+
+
+def _of_terms(additive: TermModel, prices: Prices, n_rows: int) -> Prices | PathPrices:
+    """Return what terms cost: their column, or, where some need several, those that no term before has needed."""
+    term = np.arange(additive.coef.shape[1]) // additive.n_scores
+    if additive.each_needs_one:
+        return Prices(prices.purchase[term], prices.price)
+    needs = np.zeros((len(additive.terms), -(-prices.price.size // 64)), np.uint64)
+    for k, of_term in enumerate(additive.terms):
+        for purchase in prices.purchase[list(of_term.columns)].tolist():
+            needs[k, purchase // 64] |= np.uint64(1) << np.uint64(purchase % 64)
+    counted = np.flatnonzero(additive.coef.any(axis=0))
+    every = np.unique(term[counted])
+    path = np.broadcast_to(np.arange(len(additive.terms), dtype=np.int32), (n_rows, len(additive.terms)))
+    return PathPrices(term, np.ascontiguousarray(path), needs, prices.price, every)

@@ -50,7 +50,7 @@ def plan_families(priced: Priced, X: Values, boundary: Boundary, order: str, goa
     def plan(z: float) -> Plan:
         factors = np.full(2, z)
         made = plan_prediction(score, intercept, boundary, name, moments, factors, seed, features=features)
-        return made._replace(of_trees=not priced.scores.parts_are_columns)
+        return made._replace(of_trees=priced.scores.of_trees)
 
     return Families(regression, lambda promise: Family(settings, plan))
 

@@ -108,7 +108,7 @@ def _joint_prediction(
     coef, prices = priced.scores.coef, priced.prices
     weight = emphasis(lead(full), boundary.focus)
     ridge, size = _ridge(boundary, X.shape[0]), min(MOST_REGRESSED, priced.magnitude.size)
-    if not priced.scores.parts_are_columns:
+    if priced.scores.of_trees:
         ridge, size = max(ridge, RIDGE_PER_TREE * X.shape[1] * float(weight @ weight)), X.shape[1]
     edges = np.linspace(0, X.shape[0], FOLDS + 1).round().astype(int).tolist()
     folds = [slice(*ends) for ends in itertools.pairwise(edges)]

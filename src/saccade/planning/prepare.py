@@ -105,10 +105,10 @@ def prepare(
 
 
 def _families(priced: Priced, planning: Sample, terms: Terms, goal: Goal, seed: int) -> Families:
-    if terms.fewest == "columns" and not priced.scores.parts_are_columns:
+    if terms.fewest == "columns" and not priced.scores.each_needs_one:
         raise ValueError(
-            "fewest='columns' chooses columns by their weights, which trees do not have: each tree asks for several. "
-            "Leave it out, and pass costs, what each column costs, for a plan of the trees that ask for cheap ones."
+            "fewest='columns' chooses among parts of one column each, and a tree, or a pair of columns, asks for "
+            "several. Leave it out, and pass costs, what each column costs, for a plan of parts that ask for cheap ones."
         )
     if terms.fewest == "features":
         return plan_families(priced, planning.values, terms.boundary, terms.order, goal, seed)

@@ -91,8 +91,8 @@ def try_predictors(
     """Return what the predictors would decide, and what it costs to come to each; ``rows`` of those that plan."""
     sizes = np.array([predictor.size for predictor in predictors], dtype=np.int64)
     weighed = np.array([predictor.size - predictor.first for predictor in predictors]) * priced.scores.intercept.size
-    of_columns = priced.scores.parts_are_columns
-    looking, weighing = (LOOKING, WEIGHING) if of_columns else (LOOKING_IN_STEPS, WEIGHING_IN_STEPS)
+    in_steps = priced.scores.of_trees
+    looking, weighing = (LOOKING_IN_STEPS, WEIGHING_IN_STEPS) if in_steps else (LOOKING, WEIGHING)
     return Trial(
         predicted=predicted,
         labels=labels,

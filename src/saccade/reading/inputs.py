@@ -101,6 +101,8 @@ def _check_columns(estimator: BaseEstimator, X: Any, demanded: Demanded | None) 
     check_is_fitted(estimator)
     refuse_other_containers(X)
     table = as_table(X)
+    if table is None and _may_hold_texts(estimator, X):
+        return validate_data(estimator, X, reset=False, skip_check_array=True)
     if table is None:
         return check_rows(estimator, X, reset=False)
     names = getattr(estimator, "feature_names_in_", None)
@@ -121,6 +123,12 @@ def _check_columns(estimator: BaseEstimator, X: Any, demanded: Demanded | None) 
         if given != set(names) and given.issuperset(names[demanded()]):
             return table.columns_named(names)
     return validate_data(estimator, X, reset=False, skip_check_array=True)
+
+
+def _may_hold_texts(estimator: BaseEstimator, X: Any) -> bool:
+    """Whether X is an array of objects, and the estimator reads such."""
+    taken = getattr(getattr(estimator, "additive_", None), "takes_objects", False)
+    return taken and isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OUS"
 
 
 def check_numbers(X: Any) -> None:
@@ -221,6 +229,9 @@ def codes_among(y: Any, classes: NDArray[Any]) -> NDArray[np.intp]:
 
 def raise_not_finite(estimator: BaseEstimator, source: Source, row: int, demanded: Demanded | None = None) -> NoReturn:
     """Say which feature of the row, among those that are demanded, is not finite; or that their sum is not."""
+    explain = getattr(source, "explain", None)  # of models over raw columns
+    if explain is not None and (reason := explain(row)) is not None:
+        raise reason
     raw = getattr(source, "columns", None)  # where parts are no columns
     columns, asked = (source, demanded) if raw is None else (raw, None)
     values, rows = np.zeros(columns.shape[1]), np.array([row], dtype=np.uint32)

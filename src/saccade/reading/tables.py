@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from saccade.exceptions import NotNumbersError
 from saccade.kernels.blocks import gather
 from saccade.reading.arrays import Selection
+from saccade.reading.distinct import distinct_values
 
 __all__ = ["ColumnSource", "Table", "as_table", "refuse_other_containers", "take_rows"]
 
@@ -71,6 +72,13 @@ class Table(ColumnSource):
     def values(self, part: int) -> Column:
         """Return what a column holds, texts and objects too."""
         return _fetcher(self._frame)(self._place(part))
+
+    def different(self, part: int, rows: Selection | None = None) -> tuple[NDArray[np.intp], Column]:
+        """Return the place of each row's value among the different ones, -1 where it is missing, and these."""
+        return distinct_values(self._frame, self._place(part), rows)
+
+    def name(self, part: int) -> str:
+        return str(self._frame.columns[self._place(part)])
 
     def categorical(self, part: int) -> tuple[NDArray[np.integer[Any]], Column] | None:
         """Return the codes of a pandas column of categories, -1 where one is missing, and the categories; else None."""

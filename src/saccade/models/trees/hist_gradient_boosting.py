@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 
+from saccade.models.categories import Categories
 from saccade.models.trees.assembling import Tree, assemble
 from saccade.models.trees.decision_trees import LIBRARY, checked_classes, names_of
 from saccade.models.trees.ensemble import Ensemble, Sum
-from saccade.models.trees.imported import Categories, Imported
+from saccade.models.trees.imported import Imported
 
 __all__ = ["ACCEPTED", "take_apart"]
 

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from saccade.models.categories import Categories
 from saccade.models.trees.assembling import Tree, assemble
 from saccade.models.trees.boosting import Rounds, class_names, classes_of, library_name, margins_from, smallest
 from saccade.models.trees.ensemble import Ensemble, Sum
-from saccade.models.trees.imported import Categories, Imported
+from saccade.models.trees.imported import Imported
 
 __all__ = ["ACCEPTED", "from_file", "take_apart"]
 

@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from saccade.models.categories import Categories
 from saccade.models.trees.columns import TreeColumns
 from saccade.models.trees.ensemble import Ensemble
-from saccade.models.trees.imported import Categories, Imported
+from saccade.models.trees.imported import Imported
 from saccade.models.trees.source import TreeSource
 from saccade.models.trees.stages import Stages, stages_of
 from saccade.models.trees.storage import Layout, storage_of
@@ -45,6 +46,9 @@ class TreeModel:
     witness: Imported | None = field(default=None, repr=False)
 
     parts_are_columns: ClassVar[bool] = False
+    each_needs_one: ClassVar[bool] = False
+    of_trees: ClassVar[bool] = True
+    takes_objects: ClassVar[bool] = False
 
     @property
     def n_columns(self) -> int:

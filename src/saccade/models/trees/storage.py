@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from saccade.kernels.blocks import gather
 from saccade.kernels.tree_columns import gather_columns, mark_zeros, scatter_rows
-from saccade.models.trees.coding import holds_texts
-from saccade.models.trees.imported import Categories, is_missing
+from saccade.models.categories import Categories, is_missing
+from saccade.models.coding import holds_texts
 from saccade.reading.arrays import FLOATS_AND_BYTES, ArraySource, Selection, as_read_only
 from saccade.reading.sparse import CsrSource
 from saccade.reading.tables import ColumnSource, Table, as_table

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from saccade.models.categories import Categories
 from saccade.models.trees import ubjson
 from saccade.models.trees.assembling import Tree, assemble
 from saccade.models.trees.boosting import Rounds, class_names, classes_of, library_name, margins_from, smallest
 from saccade.models.trees.c_library import logf
 from saccade.models.trees.ensemble import ABOVE_ZERO, Ensemble, Sum
-from saccade.models.trees.imported import Categories, Imported
+from saccade.models.trees.imported import Imported
 from saccade.models.trees.records import Record
 from saccade.models.trees.thresholds import below, single
 

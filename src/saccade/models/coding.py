@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.models.trees.imported import Categories, is_missing
+from saccade.models.categories import Categories, is_missing
 
 __all__ = ["coder_of", "holds_texts"]
 

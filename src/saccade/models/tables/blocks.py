@@ -1,0 +1,140 @@
+"""Features on their way through the steps of a pipeline, in blocks that are made of the same columns.
+
+A column is *raw* until a step takes it as a number or as a category. From then on it is a number that maps are applied
+to, or a code that a table is looked up by; maps behind a table change the table, so that it stays one.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.models.categories import is_missing
+from saccade.models.tables.maps import Fill, Map, Select
+
+__all__ = ["Block", "Foreign", "Formula", "Lookup", "Made", "Raw", "as_numbers", "mapped", "selected"]
+
+Reals = NDArray[np.float64]
+Places = NDArray[np.intp]
+# What gives the values of a column: numbers with NaN for what is missing, codes, or whatever the column holds.
+Values = Callable[[int], NDArray[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Raw:
+    """A column as it is, but for values that a step has replaced in turn; None stands for a missing one."""
+
+    column: int
+    replaced: tuple[tuple[Any, Any], ...] = ()
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        return (self.column,)
+
+    def reads(self, value: Any) -> Any:
+        """Return what a later step sees of a value."""
+        value = None if is_missing(value) else value
+        for before, after in self.replaced:
+            value = after if _same(value, before) else value
+        return value
+
+
+@dataclass(frozen=True, eq=False)
+class Lookup:
+    """Features of a column of categories, by category."""
+
+    column: int
+    categories: NDArray[Any]  # different ones, none of them missing
+    table: Reals  # (categories + 2, m): for each, for any other value, and for a missing one; NaN where it is refused
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        return (self.column,)
+
+    def features(self, values: Values) -> Reals:
+        looked_up: Reals = self.table[values(self.column)]
+        return looked_up
+
+
+@dataclass(frozen=True, eq=False)
+class Formula:
+    """Features by maps that are applied in turn to a column of numbers, or to the features of other blocks."""
+
+    columns: tuple[int, ...]
+    maps: tuple[Map, ...] = ()
+    inputs: tuple["Lookup | Formula | Foreign", ...] = ()  # none: the column itself, as a number
+
+    def features(self, values: Values) -> Reals:
+        if self.inputs:
+            made = np.concatenate([block.features(values) for block in self.inputs], axis=1)
+        else:
+            column = values(self.columns[0])
+            made = np.where(np.isinf(column), np.nan, column)[:, None]  # scikit-learn refuses what is infinite
+        for step in self.maps:
+            made = step(made)
+        return made
+
+
+@dataclass(frozen=True, eq=False)
+class Foreign:
+    """Features that a fitted transformer of a single column makes, used as it is."""
+
+    column: int
+    transform: Callable[[NDArray[Any]], Reals]  # of the values of the column, (rows,), to (rows, m)
+    name: str  # of the transformer, for messages
+    numeric: bool  # whether it takes numbers, else whatever the column holds
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        return (self.column,)
+
+    def features(self, values: Values) -> Reals:
+        return self.transform(values(self.column))
+
+
+Made = Raw | Lookup | Formula | Foreign
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some of the features that a step passes on."""
+
+    places: Places  # where each stands among all features of the step
+    made: Made
+
+    @property
+    def width(self) -> int:
+        return int(self.places.size)
+
+
+def as_numbers(raw: Raw) -> Formula:
+    """Return a column that is taken as a number from here on."""
+    fills = tuple(
+        Fill(np.nan if before is None else float(before), np.array([np.nan if after is None else float(after)]))
+        for before, after in raw.replaced
+    )
+    return Formula((raw.column,), fills)
+
+
+def mapped(made: Made, step: Map) -> Lookup | Formula:
+    """Return the features of a block behind one more map."""
+    if isinstance(made, Raw):
+        made = as_numbers(made)
+    if isinstance(made, Lookup):
+        return replace(made, table=step(made.table))
+    if isinstance(made, Foreign):
+        return Formula(made.columns, (step,), (made,))
+    return replace(made, maps=(*made.maps, step))
+
+
+def selected(made: Made, places: Places) -> Lookup | Formula:
+    """Return some of a block's features."""
+    return mapped(made, Select(places))
+
+
+def _same(value: Any, other: Any) -> bool:
+    if value is None or other is None:
+        return value is None and other is None
+    return bool(value == other)

@@ -1,0 +1,140 @@
+"""A model over raw columns as an additive model: a part is what a column, or several together, adds to one score."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.models.categories import Categories
+from saccade.models.tables.columns import TermColumns
+from saccade.models.tables.source import TermSource
+from saccade.models.tables.storage import Kinds, RawColumns, raw_columns
+from saccade.models.tables.terms import NoTerm, Term
+from saccade.reading.plan import EACH
+from saccade.reading.tables import take_rows
+
+__all__ = ["TermModel"]
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class TermModel:
+    """Terms over the columns that a user passes: one for each column, in their order, then those of several columns."""
+
+    terms: tuple[Term, ...]
+    intercept: Reals  # (scores,)
+    classes: NDArray[Any]
+    columns: tuple[str, ...] | None = None
+    categories: Mapping[int, Categories] = field(default_factory=dict)
+    as_held: frozenset[int] = frozenset()  # columns that a transformer takes as they are
+    n_columns: int = 0
+
+    parts_are_columns: ClassVar[bool] = False
+    of_trees: ClassVar[bool] = False
+    takes_objects: ClassVar[bool] = True
+
+    @property
+    def n_scores(self) -> int:
+        return int(self.intercept.size)
+
+    @property
+    def each_needs_one(self) -> bool:
+        """Whether every term needs one column."""
+        return len(self.terms) == self.n_columns
+
+    @cached_property
+    def kinds(self) -> Kinds:
+        return Kinds(self.n_columns, self.categories, self.as_held)
+
+    @cached_property
+    def coef(self) -> Reals:
+        """(scores, parts): 1 where a part counts in a score."""
+        counts = np.array([not isinstance(term, NoTerm) for term in self.terms], dtype=np.float64)
+        coef: Reals = np.kron(counts, np.eye(self.n_scores)).astype(np.float64, copy=False)
+        return coef
+
+    @cached_property
+    def unit(self) -> NDArray[np.uint32]:
+        """The term that each part belongs to; empty where each is one."""
+        n, scores = len(self.terms), self.n_scores
+        return EACH if scores == 1 else np.repeat(np.arange(n, dtype=np.uint32), scores)
+
+    def columns_of(self, parts: NDArray[np.intp]) -> NDArray[np.intp]:
+        terms = dict.fromkeys((parts // self.n_scores).tolist())
+        asked = dict.fromkeys(column for term in terms for column in self.terms[term].columns)
+        return np.array(list(asked), dtype=np.intp)
+
+    def values(self, X: Any, rows: NDArray[np.intp]) -> Reals:
+        source = self.source(take_rows(X, rows))
+        made = source.values()
+        bad = np.flatnonzero(~np.isfinite(made).all(axis=1))
+        if bad.size:
+            k = int(bad[np.argmin(rows[bad])])
+            raise self.refusal(source.raw, k, int(rows[k])) or ValueError(f"Row {rows[k]} of X overflows.")
+        return made
+
+    def full(self, X: Any, rows: NDArray[np.intp]) -> None:
+        return None
+
+    def columns_in(self, X: Any, rows: NDArray[np.intp]) -> TermColumns:
+        return TermColumns(self, raw_columns(take_rows(X, rows), self.kinds))
+
+    def check_own(self, X: Any, rows: NDArray[np.intp]) -> None:
+        """Do nothing: models sum in an order of their own, and their labels are compared."""
+
+    def as_taken(self, X: Any) -> Any:
+        return X
+
+    def source(self, X: Any) -> TermSource:
+        return TermSource(self, raw_columns(X, self.kinds))
+
+    def named(self, columns: tuple[str, ...]) -> "TermModel":
+        return replace(self, columns=columns)
+
+    @cached_property
+    def used(self) -> NDArray[np.intp]:
+        """The columns that any term needs."""
+        needed = {column for term in self.terms if not isinstance(term, NoTerm) for column in term.columns}
+        return np.array(sorted(needed), dtype=np.intp)
+
+    @cached_property
+    def takes_missing(self) -> NDArray[np.bool_]:
+        """(columns,) whether a missing value is a value like another."""
+        takes = np.ones(self.n_columns, dtype=bool)
+        for term in self.terms:
+            for column in term.columns:
+                if len(term.columns) == 1 and not isinstance(term, NoTerm):
+                    try:
+                        value = term.values(lambda name: self.kinds.none_of(name, 1))
+                    except (TypeError, ValueError):  # a transformer of the user's own
+                        value = np.array([np.nan])
+                    takes[column] &= bool(np.isfinite(value).all())
+        return takes
+
+    def name_of(self, column: int) -> str:
+        return f"column {column}" if self.columns is None else f"column {self.columns[column]!r}"
+
+    def refusal(self, raw: RawColumns, row: int, number: int) -> ValueError | None:
+        """Return what says which value of a row a term refuses; ``number`` is the row's among a user's rows."""
+        one = np.array([row], dtype=np.uint32)
+        for term in self.terms:
+            if isinstance(term, NoTerm) or np.isfinite(term.values(lambda name: raw.some(name, one))).all():
+                continue
+            column = term.columns[0]
+            value, categories = raw.some(column, one)[0], self.categories.get(column)
+            if categories is not None:
+                missing = value == categories.values.size + 1
+                what = "no value" if missing else f"a value that is none of {categories.some}"
+            else:
+                missing = value is None or value != value
+                what = "NaN" if missing else f"{value!r}"
+            remedy = "impute it" if missing else "map it to one that it takes"
+            return ValueError(
+                f"Row {number} of X has {what} in {self.name_of(column)}, and the model has no way for that: "
+                f"{remedy}, or fit the model with a step that takes it."
+            )
+        return None

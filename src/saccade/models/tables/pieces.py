@@ -1,0 +1,222 @@
+"""A function of one number in pieces, each a polynomial: what scalers, bins and splines make of a column."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.kernels.pieces import evaluate_pieces
+from saccade.models.tables.blocks import Formula
+from saccade.models.tables.maps import (
+    Bins,
+    Clip,
+    Fill,
+    Indicate,
+    Map,
+    Match,
+    Monomials,
+    Scale,
+    Select,
+    Splines,
+    Threshold,
+)
+
+__all__ = ["Pieces", "pieces_of"]
+
+Reals = NDArray[np.float64]
+Weighed = tuple[Formula, Reals]  # features, and the weights of each in each score, (scores, features)
+
+# Polynomials of a higher degree are left to the maps themselves.
+MOST_DEGREE = 3
+# An interval that is narrower than this, relative to its place, is taken as a single number.
+NARROW = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """Polynomials in x - origin, one for each interval between edges; an edge belongs to the interval above it."""
+
+    edges: Reals  # (pieces - 1,) ascending
+    origin: Reals  # (pieces,)
+    coefficients: Reals  # (pieces, scores, degree + 1), the constants first
+    missing: Reals  # (scores,) where there is no number; NaN where that is refused
+
+    @property
+    def line(self) -> tuple[Reals, Reals] | None:
+        """Slope and value at 0 of a straight line that takes no missing values, as linear models have; else None."""
+        degree = self.coefficients.shape[2] - 1
+        if self.edges.size or degree > 1 or not np.isnan(self.missing).all():
+            return None
+        constant = self.coefficients[0, :, 0]
+        slope = self.coefficients[0, :, 1] if degree else np.zeros_like(constant)
+        return slope, constant - slope * self.origin[0]
+
+    def __call__(self, values: Reals) -> Reals:
+        made = np.empty((values.size, self.missing.size))
+        evaluate_pieces(values, self.edges, self.origin, self.coefficients, self.missing, made)
+        return made
+
+
+class _Shape(Enum):
+    """What is known of features as a function of the column."""
+
+    RISING = 1  # where one changes it grows, so that the place where it reaches a value can be searched for
+    STEPS = 2  # constant between the edges
+    POLYNOMIAL = 3  # between the edges
+
+
+@dataclass(frozen=True)
+class _Walked:
+    """What is known after some maps."""
+
+    edges: Reals
+    degree: int
+    shape: _Shape
+
+
+def pieces_of(weighed: Sequence[Weighed]) -> Pieces | None:
+    """Return the weighted features of a column of numbers, all together, in pieces; None where they have none."""
+    walked = [_walk(formula) for formula, _ in weighed]
+    known = [one for one in walked if one is not None and one.degree <= MOST_DEGREE]
+    if len(known) < len(walked):
+        return None
+    edges = np.unique(np.concatenate([one.edges for one in known]))
+    return _interpolated(weighed, edges, max(one.degree for one in known))
+
+
+def _walk(formula: Formula) -> _Walked | None:
+    """Return what is known of the features that a formula makes of a number."""
+    if formula.inputs or len(formula.columns) > 1:
+        return None
+    walked: _Walked | None = _Walked(np.zeros(0), 1, _Shape.RISING)
+    for k, step in enumerate(formula.maps):
+        walked = None if walked is None else _walk_on(walked, step, Formula(formula.columns, formula.maps[:k]))
+    return walked
+
+
+def _walk_on(walked: _Walked, step: Map, before: Formula) -> _Walked | None:
+    """Return what is known behind one more map; ``before`` are those before it."""
+    edges, degree, shape = walked.edges, walked.degree, walked.shape
+    if isinstance(step, Select):
+        return walked
+    if isinstance(step, Scale):
+        rising = shape is not _Shape.RISING or bool((step.times / step.over >= 0).all())
+        return walked if rising else _Walked(edges, degree, _Shape.POLYNOMIAL)
+    if isinstance(step, Fill) and np.isnan(step.missing):  # no number changes
+        return walked
+    if isinstance(step, Indicate) and np.isnan(step.missing):
+        return _Walked(edges, 0, _Shape.STEPS)
+    if shape is _Shape.STEPS:
+        return walked
+    if isinstance(step, Monomials):
+        return _Walked(edges, degree * int(step.powers.sum(axis=1).max(initial=0)), _Shape.POLYNOMIAL)
+    if shape is not _Shape.RISING:
+        return None
+    found = [_reached(before, j, levels) for j, levels in enumerate(_levels(step))]
+    edges = np.unique(np.concatenate([edges, *found]))
+    edges = edges[np.isfinite(edges)]
+    if isinstance(step, Clip):
+        return _Walked(edges, degree, _Shape.RISING)
+    if isinstance(step, Splines):
+        periodic = step.extrapolation == "periodic"
+        return None if periodic else _Walked(edges, degree * step.degree, _Shape.POLYNOMIAL)
+    if isinstance(step, Fill):
+        return _Walked(edges, degree, _Shape.POLYNOMIAL)
+    return _Walked(edges, 0, _Shape.STEPS) if isinstance(step, Bins | Threshold | Match | Indicate) else None
+
+
+def _levels(step: Map) -> list[Reals]:
+    """Return where each feature that a map takes changes from one polynomial to another: at these and above."""
+    if isinstance(step, Clip):
+        ends = np.broadcast_arrays(step.low, step.high)
+        return [np.array([low, high]) for low, high in zip(*ends, strict=True)]
+    if isinstance(step, Bins):
+        return [step.edges]
+    if isinstance(step, Threshold):
+        return [np.nextafter([value], np.inf) for value in step.value]
+    if isinstance(step, Match):
+        return [np.concatenate([step.values, np.nextafter(step.values, np.inf)])]
+    if isinstance(step, Splines):
+        inner = step.knots[(step.knots > step.low) & (step.knots < step.high)]
+        return [np.concatenate([[step.low], inner, np.nextafter([step.high], np.inf)])]
+    if isinstance(step, Fill | Indicate):
+        point = np.array([step.missing, np.nextafter(step.missing, np.inf)])
+        return [point] * (step.value.size if isinstance(step, Fill) else 1)
+    return []
+
+
+def _reached(before: Formula, feature: int, levels: Reals) -> Reals:
+    """Return the least number at which a feature that rises reaches each level, to the bit; infinity where none does.
+
+    Numbers are halved in their order as bits, which is that of their values.
+    """
+    low, high = (np.full(levels.size, end, dtype=np.int64) for end in _ordered(np.array([-np.inf, np.inf])))
+    while (high > low + 1).any():
+        middle = (low >> 1) + (high >> 1) + (low & high & 1)  # the difference would overflow
+        with np.errstate(over="ignore", invalid="ignore"):
+            above = _features(before, _numbers(middle))[:, feature] >= levels
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    return _numbers(high)
+
+
+def _ordered(numbers: Reals) -> NDArray[np.int64]:
+    bits = numbers.view(np.int64)
+    return np.where(bits < 0, np.int64(-(2**63)) - bits, bits)
+
+
+def _numbers(ordered: NDArray[np.int64]) -> Reals:
+    numbers: Reals = np.where(ordered < 0, np.int64(-(2**63)) - ordered, ordered).view(np.float64)
+    return numbers
+
+
+def _interpolated(weighed: Sequence[Weighed], edges: Reals, degree: int) -> Pieces:
+    """Return the polynomials through values of a function at degree + 1 numbers of each piece."""
+    origin, points = _points(_size(weighed, edges), edges, degree)
+    missing = _summed(weighed, np.array([np.nan]))[0]
+    values = _summed(weighed, points.ravel()).reshape(*points.shape, -1)  # (pieces, degree + 1, scores)
+    apart = points - origin[:, None]
+    length = np.maximum(np.abs(apart).max(axis=1), np.finfo(float).tiny)
+    narrow = (apart[:, -1] == apart[:, 0]) if degree else np.zeros(origin.size, dtype=bool)
+    powers = (apart / length[:, None])[:, :, None] ** np.arange(degree + 1)
+    powers[narrow] = np.eye(degree + 1)
+    values[narrow, 1:] = 0.0
+    made = np.linalg.solve(powers, values) / length[:, None, None] ** np.arange(degree + 1)[:, None]
+    made[narrow, 1:] = 0.0
+    return Pieces(edges, origin, np.ascontiguousarray(made.transpose(0, 2, 1)), missing)
+
+
+def _points(size: float, edges: Reals, degree: int) -> tuple[Reals, Reals]:
+    """Return the origin of each piece, and numbers within it, (pieces, degree + 1)."""
+    if edges.size == 0:
+        ends = np.array([[-size, size]])
+    else:
+        last = np.nextafter(edges, -np.inf)
+        ends = np.stack([np.append(last[0] - size, edges), np.append(last, edges[-1] + size)], axis=1)
+    narrow = ends[:, 1] - ends[:, 0] <= NARROW * np.abs(ends).max(axis=1)
+    ends[narrow, 1] = ends[narrow, 0]
+    share = np.linspace(0, 1, degree + 1)
+    points = ends[:, :1] * (1 - share) + ends[:, 1:] * share
+    points[:, 0], points[:, -1] = ends[:, 0], ends[:, -1] if degree else ends[:, 0]
+    origin = np.where(np.arange(edges.size + 1) == 0, ends[:, 1], ends[:, 0]) if edges.size else np.zeros(1)
+    return origin, points
+
+
+def _size(weighed: Sequence[Weighed], edges: Reals) -> float:
+    """Return how large the numbers of a column are, as far as edges and scales tell."""
+    first = (next((step for step in formula.maps if isinstance(step, Scale)), None) for formula, _ in weighed)
+    scales = [np.abs(part) for step in first if step is not None for part in (step.minus, step.over)]
+    known = np.concatenate([np.abs(edges), *scales])
+    size = float(known.max(initial=0.0))
+    return size if 0 < size < np.inf else 1.0
+
+
+def _summed(weighed: Sequence[Weighed], numbers: Reals) -> Reals:
+    """Return the weighted sums of features of some numbers, (numbers, scores)."""
+    total: Reals = sum((_features(formula, numbers) @ weights.T for formula, weights in weighed), np.zeros(1))
+    return total
+
+
+def _features(formula: Formula, numbers: Reals) -> Reals:
+    return formula.features(lambda _: numbers)

@@ -1,0 +1,54 @@
+"""Terms as the parts of rows."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.models.tables.storage import RawColumns
+from saccade.models.tables.terms import NoTerm
+from saccade.reading.arrays import Selection
+
+if TYPE_CHECKING:
+    from saccade.models.tables.model import TermModel
+
+__all__ = ["TermSource"]
+
+Rows = NDArray[np.uint32]
+
+
+class TermSource:
+    """The terms of a model, over the rows of one storage. A part is a term's value for one of the scores."""
+
+    def __init__(self, model: "TermModel", columns: RawColumns) -> None:
+        self._model, self.raw = model, columns
+        self.shape = (columns.n_rows, int(model.coef.shape[1]))
+        self._last: tuple[int, Rows, NDArray[np.float64]] = (-1, np.zeros(0, np.uint32), np.zeros((0, 0)))
+
+    def fill(self, part: int, rows: Rows, size: int, out: NDArray[np.floating]) -> None:
+        term, score = divmod(part, self._model.n_scores)
+        out[:size] = self._values(term, rows[:size])[:, score]
+
+    def take(self, rows: Selection) -> "TermSource":
+        return TermSource(self._model, self.raw.take(rows))
+
+    def values(self) -> NDArray[np.float64]:
+        """Return all parts of all rows."""
+        rows = np.arange(self.shape[0], dtype=np.uint32)
+        made = [self._values(term, rows) for term in range(len(self._model.terms))]
+        return np.concatenate(made, axis=1) if made else np.zeros(self.shape)
+
+    def _values(self, term: int, rows: Rows) -> NDArray[np.float64]:
+        """Return a term's values for all scores, which are asked for one after another."""
+        last, of_rows, values = self._last
+        if self._model.n_scores > 1 and last == term and np.array_equal(of_rows, rows):
+            return values
+        if isinstance(self._model.terms[term], NoTerm):
+            return np.zeros((rows.size, self._model.n_scores))
+        values = self._model.terms[term].values(lambda column: self.raw.some(column, rows))
+        self._last = (term, rows.copy(), values)
+        return values
+
+    def explain(self, row: int) -> ValueError | None:
+        """Return the error that says why this row has no margin, if a value is refused."""
+        return self._model.refusal(self.raw, row, row)

@@ -1,0 +1,279 @@
+"""The raw columns of rows in any storage, as terms take them: numbers, codes of categories, or what a column holds.
+
+Only the rows that are asked for are looked at. A column of texts is looked up once for each text that is in it; where
+many rows ask for it, this is done for the whole column at once.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from saccade.exceptions import NotNumbersError
+from saccade.models.categories import Categories, is_missing
+from saccade.reading.arrays import ArraySource, Selection
+from saccade.reading.sparse import CsrSource
+from saccade.reading.tables import ColumnSource, Table, as_table
+
+__all__ = ["Held", "Kinds", "Lacking", "RawColumns", "held", "raw_columns"]
+
+Rows = NDArray[np.uint32]
+Codes = NDArray[np.intp]
+
+# Where fewer of the rows than one in so many ask for a column of texts, only those are looked up.
+FEW = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Kinds:
+    """What terms take of each column: codes where it has categories, whatever it holds, or else numbers."""
+
+    n_columns: int
+    categories: Mapping[int, Categories]
+    as_held: frozenset[int] = frozenset()
+
+    def none_of(self, column: int, n_rows: int) -> NDArray[Any]:
+        """Return a column that is missing in all rows."""
+        categories = self.categories.get(column)
+        if categories is not None:
+            return np.full(n_rows, categories.values.size + 1, dtype=np.intp)
+        return np.full(n_rows, None, dtype=object) if column in self.as_held else np.full(n_rows, np.nan)
+
+
+class RawColumns(Protocol):
+    """The columns of some rows."""
+
+    n_rows: int
+
+    def some(self, column: int, rows: Rows) -> NDArray[Any]:
+        """Return the values of a column in some rows, which ascend."""
+
+    def take(self, rows: Selection) -> "RawColumns":
+        """Return the columns of some of the rows."""
+
+
+class Held:
+    """Columns that are at hand as terms take them."""
+
+    def __init__(self, columns: Mapping[int, NDArray[Any]], n_rows: int) -> None:
+        self._columns, self.n_rows = columns, n_rows
+
+    def some(self, column: int, rows: Rows) -> NDArray[Any]:
+        return _some(self._columns[column], rows)
+
+    def take(self, rows: Selection) -> "Held":
+        return Held({name: values[rows] for name, values in self._columns.items()}, np.arange(self.n_rows)[rows].size)
+
+
+def held(columns: RawColumns, used: NDArray[np.intp]) -> Held:
+    """Return a copy of the columns that are used, which does not hold the rows themselves."""
+    rows = np.arange(columns.n_rows, dtype=np.uint32)
+    return Held({column: np.array(columns.some(column, rows)) for column in used.tolist()}, columns.n_rows)
+
+
+class Lacking:
+    """Other columns, some of which are missing in all rows."""
+
+    def __init__(self, columns: RawColumns, kinds: Kinds, absent: tuple[int, ...]) -> None:
+        self._columns, self._kinds, self._absent = columns, kinds, absent
+        self.n_rows = columns.n_rows
+
+    def some(self, column: int, rows: Rows) -> NDArray[Any]:
+        if column in self._absent:
+            return self._kinds.none_of(column, rows.size)
+        return self._columns.some(column, rows)
+
+    def take(self, rows: Selection) -> "Lacking":
+        return Lacking(self._columns.take(rows), self._kinds, self._absent)
+
+
+class _ArrayColumns:
+    """An array, of numbers or of objects."""
+
+    def __init__(self, X: NDArray[Any], kinds: Kinds) -> None:
+        self._X, self._kinds = X, kinds
+        self.n_rows = X.shape[0]
+
+    def some(self, column: int, rows: Rows) -> NDArray[Any]:
+        return _as_taken(_some(self._X[:, column], rows), column, self._kinds, f"Column {column} of X")
+
+    def take(self, rows: Selection) -> "_ArrayColumns":
+        return _ArrayColumns(self._X[rows], self._kinds)
+
+
+class _TableColumns:
+    """A pandas, polars or Arrow table."""
+
+    def __init__(self, table: Table, kinds: Kinds, selection: Selection | None = None) -> None:
+        self._table, self._kinds = table, kinds
+        self._selection = selection  # None: all rows
+        self.n_rows = table.shape[0] if selection is None else np.arange(table.shape[0])[selection].size
+        self._made: dict[int, NDArray[Any]] = {}  # columns whose every row was looked up
+
+    def some(self, column: int, rows: Rows) -> NDArray[Any]:
+        if column not in self._kinds.categories:
+            return _as_taken(self._values(column, rows), column, self._kinds, f"Column {self._table.name(column)!r}")
+        if column in self._made:
+            return _some(self._made[column], rows)
+        if rows.size * FEW < min(self.n_rows, 8192):
+            return self._codes(column, rows)
+        self._made[column] = self._codes(column, None)
+        return _some(self._made[column], rows)
+
+    def _values(self, column: int, rows: Rows) -> NDArray[Any]:
+        values = self._table.values(column)
+        return _some(values if self._selection is None else values[self._selection], rows)
+
+    def _codes(self, column: int, rows: Rows | None) -> Codes:
+        own, different = self._table.different(column, self._of_table(rows))
+        categories = self._kinds.categories[column]
+        return np.append(_looked_up(different, categories), categories.values.size + 1)[own]  # -1 is missing
+
+    def _of_table(self, rows: Rows | None) -> Selection | None:
+        if rows is None or self._selection is None:
+            return self._selection if rows is None else rows.astype(np.intp)
+        within: NDArray[np.intp] = np.arange(self._table.shape[0])[self._selection][rows]
+        return within
+
+    def take(self, rows: Selection) -> "_TableColumns":
+        selection = rows if self._selection is None else np.arange(self._table.shape[0])[self._selection][rows]
+        return _TableColumns(self._table, self._kinds, selection)
+
+
+class _SourceColumns:
+    """A source of columns that are numbers, or codes already, as those of data files are."""
+
+    def __init__(self, source: Any, kinds: Kinds) -> None:
+        self._source, self._kinds = source, kinds
+        self.n_rows = source.shape[0]
+
+    def some(self, column: int, rows: Rows) -> NDArray[Any]:
+        values = np.empty(rows.size)
+        self._source.fill(column, rows, rows.size, values)
+        categories = self._kinds.categories.get(column)
+        if categories is None:
+            return values
+        if _are_numbers(categories):
+            return _as_taken(values, column, self._kinds, f"Column {column}")
+        return np.where(np.isnan(values), categories.values.size + 1, values).astype(np.intp)
+
+    def take(self, rows: Selection) -> "_SourceColumns":
+        return _SourceColumns(self._source.take(rows), self._kinds)
+
+
+def raw_columns(X: Any, kinds: Kinds) -> RawColumns:
+    """Return the columns of rows that were checked, or of a source."""
+    if isinstance(X, ArraySource | CsrSource):
+        X = X.X
+    if sp.issparse(X):
+        return _SourceColumns(_CscSource(X.tocsc()), kinds)
+    if isinstance(X, Table):
+        return _TableColumns(X, kinds)
+    if isinstance(X, ColumnSource) or (hasattr(X, "fill") and hasattr(X, "take") and not hasattr(X, "dtype")):
+        return X if isinstance(X, Held) else _SourceColumns(X, kinds)
+    table = as_table(X)
+    return _ArrayColumns(np.asarray(X), kinds) if table is None else _TableColumns(table, kinds)
+
+
+class _CscSource:
+    """A sparse matrix by columns."""
+
+    def __init__(self, X: Any) -> None:
+        self._X = X
+        self.shape = X.shape
+
+    def fill(self, part: int, rows: Rows, size: int, out: NDArray[np.floating]) -> None:
+        column = np.zeros(self.shape[0])
+        stored = slice(self._X.indptr[part], self._X.indptr[part + 1])
+        np.add.at(column, self._X.indices[stored], self._X.data[stored])
+        out[:size] = column[rows[:size]]
+
+    def take(self, rows: Selection) -> "_CscSource":
+        return _CscSource(self._X[rows])
+
+
+def _some(values: NDArray[Any], rows: Rows) -> NDArray[Any]:
+    """Return some values; without a copy where they follow one another."""
+    if rows.size and int(rows[-1]) - int(rows[0]) + 1 == rows.size:
+        return values[int(rows[0]) : int(rows[-1]) + 1]
+    return values[rows]
+
+
+def _as_taken(values: NDArray[Any], column: int, kinds: Kinds, name: str) -> NDArray[Any]:
+    """Return values of a column as terms take them."""
+    if column in kinds.as_held:
+        return values
+    categories = kinds.categories.get(column)
+    if categories is not None:
+        return _codes_of(values, categories)
+    if values.dtype.kind in "fiub":
+        return np.ascontiguousarray(values, dtype=np.float64)
+    try:
+        return np.array([np.nan if is_missing(value) else _number(value) for value in values.tolist()])
+    except (TypeError, ValueError):
+        wrong = next(value for value in values.tolist() if not is_missing(value) and not _is_number(value))
+        raise NotNumbersError(f"{name} holds {wrong!r}, and the model takes it as a number.") from None
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        _number(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, str | bytes):
+        raise TypeError("a text is no number, even where one is written in it")
+    return float(value)
+
+
+def _codes_of(values: NDArray[Any], categories: Categories) -> Codes:
+    if values.dtype.kind in "fiub":
+        if _are_numbers(categories):
+            return _matched(values, categories)
+        different, place = np.unique(values, return_inverse=True)
+        return np.append(_looked_up(different, categories), categories.values.size + 1)[place]
+    codes = categories.codes
+    other, missing = categories.values.size, categories.values.size + 1
+    listed = values.tolist()
+    return np.array(
+        [int(codes[value]) if value in codes else missing if is_missing(value) else other for value in listed],
+        dtype=np.intp,
+    )
+
+
+def _are_numbers(categories: Categories) -> bool:
+    return categories.values.dtype.kind in "fiub"
+
+
+def _matched(values: NDArray[Any], categories: Categories) -> Codes:
+    """Return the codes of numbers among numbers."""
+    known, n = categories.values, categories.values.size
+    if n == 0:
+        return np.where(np.isnan(values), 1, 0)
+    order = np.argsort(known)
+    place = order[np.minimum(np.searchsorted(known, values, sorter=order), n - 1)]
+    code = np.where(known[place] == values, place, n)
+    return code if values.dtype.kind != "f" else np.where(np.isnan(values), n + 1, code)
+
+
+def _looked_up(different: NDArray[Any], categories: Categories) -> Codes:
+    """Return the codes of values that are all different."""
+    return (
+        _codes_of(different, categories)
+        if different.dtype.kind not in "fiub" or _are_numbers(categories)
+        else (
+            np.array(
+                [
+                    int(categories.code(value)) if value == value else categories.values.size + 1
+                    for value in different.tolist()
+                ],
+                dtype=np.intp,
+            )
+        )
+    )
