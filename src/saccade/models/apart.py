@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from saccade.models import linear
+from saccade.models import bayes, ebm, linear
 from saccade.models.additive import Additive
 from saccade.models.thresholds import step_inside
 from saccade.models.trees import apart as trees
@@ -10,7 +10,7 @@ from saccade.models.trees import apart as trees
 __all__ = ["ACCEPTED", "innermost", "take_apart"]
 
 # A kind is a module with take_apart(model), which returns None for a model of another kind, and ACCEPTED, in words.
-KINDS = (trees, linear)
+KINDS = (trees, bayes, ebm, linear)
 ACCEPTED = "; ".join(kind.ACCEPTED for kind in KINDS)
 
 

@@ -28,10 +28,14 @@ class Categories:
     numbers_too: bool
     refuses_others: bool = False  # as XGBoost does since 3.1
     others_apart: bool = False  # whether any other value has the code that follows those of the categories
+    by_text: bool = False  # whether values are texts, and a number stands for the text that it is written as
 
     @cached_property
     def codes(self) -> dict[Any, float]:
-        return {value: float(code) for code, value in enumerate(self.values.tolist())}
+        codes = {value: float(code) for code, value in enumerate(self.values.tolist())}
+        if self.by_text:
+            codes |= {number: codes[text] for text in list(codes) if (number := _written_as(text)) is not None}
+        return codes
 
     @property
     def some(self) -> str:
@@ -46,3 +50,12 @@ class Categories:
         if self.refuses_others and code != code and not is_missing(value):
             raise ValueError(f"{value!r} is none of the categories that the model was fitted on, {self.some}.")
         return code
+
+
+def _written_as(text: str) -> float | None:
+    """Return the number that is written as this text, whole ones without a point."""
+    try:
+        number = int(text) if text.lstrip("-").isdecimal() else float(text)
+    except ValueError:
+        return None
+    return number if str(number) == text and not text.endswith(".0") and number == number else None
