@@ -1,5 +1,6 @@
 """Explainable boosting machines as additive models: scores and labels are interpret's own, pairs included."""
 
+import interpret
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -14,9 +15,12 @@ from sklearn.preprocessing import StandardScaler
 
 from saccade import attend
 from saccade.cli.data import unit_names_of
+from saccade.files.categories import categories_from, categories_parts
 from saccade.models.agreement import own_labels
 from saccade.models.apart import take_apart
-from saccade.models.categories import Categories
+from saccade.models.categories import AS_PYTHON, PLAIN, Categories
+from saccade.models.tables.storage import Kinds, raw_columns
+from saccade.study.report.plans import plot_plan
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Missing values detected:UserWarning"),  # of its plots
@@ -114,8 +118,30 @@ def test_numbers_stand_for_the_texts_that_they_are_written_as_in_any_storage():
     texts = np.where(held == 2.5, "2.5", held.astype(int).astype(str))
     for X in (held, held.astype(np.float32), held.astype(object), texts.astype(object), held == 1.0, held.astype(int)):
         assert_allclose(scores_of(additive, X), fitted.decision_function(X), rtol=1e-12)
-    names = Categories(np.array(["1", "2.0", "2.50", "x", "nan"], dtype=object), True, others_apart=True, by_text=True)
-    assert [names.code(value) for value in (1, 1.0, "1", 2.0, 2.5, "x", "2.0", None)][:-1] == [0, 0, 0, 5, 5, 3, 1]
+
+
+@pytest.mark.parametrize(
+    ("spelled", "codes"),
+    [(PLAIN, [0, 5, 5, 3, 1, 5, 6]), (AS_PYTHON, [0, 1, 5, 3, 1, 4, 6]), ("", [5, 5, 5, 3, 1, 5, 6])],
+)
+def test_how_a_number_is_written_says_which_text_it_stands_for(spelled, codes):
+    texts = np.array(["1", "2.0", "2.50", "x", "False"], dtype=object)
+    names = Categories(texts, numbers_too=True, others_apart=True, spelled=spelled)
+    kinds = Kinds(1, {0: names})
+    values = np.array([1.0, 2.0, 2.5, "x", "2.0", False, None], dtype=object)
+    assert raw_columns(values[:, None], kinds).some(0, np.arange(7, dtype=np.uint32)).tolist() == codes
+    [[back]] = [categories_from(categories_parts({0: names}), 1).values()]
+    assert back.spelled == spelled
+    assert back.codes == names.codes
+
+
+def test_earlier_versions_of_interpret_wrote_numbers_as_python_does(monkeypatch):
+    X = np.random.default_rng(0).choice([0.0, 1.0, 2.5], (100, 2))
+    fitted = ExplainableBoostingClassifier(feature_types=["nominal"] * 2, **QUICK).fit(X, X[:, 0] > 0)
+    monkeypatch.setattr(interpret, "__version__", "0.7.6")
+    assert take_apart(fitted).categories[0].spelled == AS_PYTHON
+    monkeypatch.setattr(interpret, "__version__", "0.7.10")
+    assert take_apart(fitted).categories[0].spelled == PLAIN
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -143,6 +169,8 @@ def test_attend_counts_terms_and_buys_columns(n_classes):
         assert set(attentive.columns_) <= set(frame.columns)
         assert "age & income" in unit_names_of(attentive)
         assert "age & income" in attentive.plan_.describe(unit_names_of(attentive))
+        asked = plot_plan(attentive, new[:50]).axes[1].get_yticklabels()
+        assert "age & income" in [label.get_text() for label in asked]
 
 
 def test_terms_of_an_array_are_named_by_number():
@@ -179,7 +207,7 @@ def test_thresholds_move_the_margin(threshold):
 def test_what_cannot_be_read_is_refused():
     X = np.random.default_rng(0).normal(size=(60, 2))
     y = X[:, 0] > 0
-    with pytest.raises(TypeError, match="ExplainableBoostingRegressor is no model .*ExplainableBoostingClassifier"):
+    with pytest.raises(TypeError, match=r"ExplainableBoostingRegressor is no model .*ExplainableBoostingClassifier"):
         take_apart(ExplainableBoostingRegressor(**QUICK).fit(X, X[:, 0]))
     behind = make_pipeline(StandardScaler(), ExplainableBoostingClassifier(**QUICK)).fit(X, y)
     with pytest.raises(TypeError, match="ExplainableBoostingClassifier is no model"):

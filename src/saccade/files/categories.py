@@ -7,11 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.exceptions import ModelFileError
-from saccade.models.categories import Categories
+from saccade.models.categories import AS_PYTHON, NOT_SPELLED, PLAIN, Categories
 
 __all__ = ["categories_from", "categories_parts"]
 
-TEXTS, SPELLED, ANY = "texts", "spelled", "any"  # the second: texts by which numbers are looked up, too
+TEXTS, ANY = "texts", "any"
+SPELLED = {f"texts, numbers {how}": how for how in (PLAIN, AS_PYTHON)}  # texts by which numbers are looked up, too
 
 
 def categories_parts(categories: Mapping[int, Categories]) -> list[Any]:
@@ -24,8 +25,8 @@ def categories_parts(categories: Mapping[int, Categories]) -> list[Any]:
 
 def _kind(column: int, categories: Categories) -> str:
     values = categories.values
-    if categories.by_text:
-        return SPELLED
+    if categories.spelled:
+        return next(kind for kind, how in SPELLED.items() if how == categories.spelled)
     if values.size == 0 or (all(isinstance(value, str) for value in values.tolist()) and values.dtype.kind in "UO"):
         return TEXTS
     right = all(isinstance(value, str | bool | int | float) and value == value for value in values.tolist())
@@ -40,7 +41,8 @@ def categories_from(stored: list[Any], n_columns: int) -> dict[int, Categories]:
     for entry in stored:
         match entry:
             case [int(column), bool(numbers_too), bool(refuses), str(kind), list(values)] if 0 <= column < n_columns:
-                made[column] = Categories(_values(kind, values), numbers_too, refuses, by_text=kind == SPELLED)
+                spelled = SPELLED.get(kind, NOT_SPELLED)
+                made[column] = Categories(_values(kind, values), numbers_too, refuses, spelled=spelled)
             case _:
                 raise ModelFileError(f"its categories are {str(entry)[:80]}")
     return made
@@ -48,7 +50,7 @@ def categories_from(stored: list[Any], n_columns: int) -> dict[int, Categories]:
 
 def _values(kind: str, values: list[Any]) -> NDArray[Any]:
     try:
-        dtype = np.dtype(object if kind in (TEXTS, SPELLED, ANY) or not values else kind)
+        dtype = np.dtype(object if kind in (TEXTS, ANY, *SPELLED) or not values else kind)
         right = all(isinstance(value, _types(kind, dtype)) for value in values)
         if dtype.kind in "biufO" and right and all(isinstance(value, str) or abs(value) < 2**64 for value in values):
             # As objects, because an array of texts would be as wide as the longest.
@@ -60,6 +62,6 @@ def _values(kind: str, values: list[Any]) -> NDArray[Any]:
 
 def _types(kind: str, dtype: np.dtype[Any]) -> tuple[type, ...]:
     """Return the types that the values of a kind have in JSON."""
-    if kind in (TEXTS, SPELLED, ANY):
+    if kind in (TEXTS, ANY, *SPELLED):
         return (str,) if kind != ANY else (str, bool, int, float)
     return {"b": (bool,), "i": (int,), "u": (int,), "f": (int, float)}.get(dtype.kind, ())

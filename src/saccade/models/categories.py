@@ -7,7 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Categories", "is_missing"]
+__all__ = ["AS_PYTHON", "NOT_SPELLED", "PLAIN", "Categories", "is_missing"]
+
+# How numbers are written where they stand for texts: whole ones without a point, and truth values as 0 and 1; or as
+# Python does, 1.0 and True.
+NOT_SPELLED, PLAIN, AS_PYTHON = "", "plain", "python"
 
 
 def is_missing(value: Any) -> bool:
@@ -28,13 +32,14 @@ class Categories:
     numbers_too: bool
     refuses_others: bool = False  # as XGBoost does since 3.1
     others_apart: bool = False  # whether any other value has the code that follows those of the categories
-    by_text: bool = False  # whether values are texts, and a number stands for the text that it is written as
+    spelled: str = NOT_SPELLED  # where values are texts, and a number stands for the text that it is written as: how
 
     @cached_property
     def codes(self) -> dict[Any, float]:
         codes = {value: float(code) for code, value in enumerate(self.values.tolist())}
-        if self.by_text:
-            codes |= {number: codes[text] for text in list(codes) if (number := _written_as(text)) is not None}
+        if self.spelled:
+            numbers = {text: _number_in(text, self.spelled) for text in codes}
+            codes |= {number: codes[text] for text, number in numbers.items() if number is not None}
         return codes
 
     @property
@@ -52,10 +57,13 @@ class Categories:
         return code
 
 
-def _written_as(text: str) -> float | None:
-    """Return the number that is written as this text, whole ones without a point."""
+def _number_in(text: str, spelled: str) -> float | None:
+    """Return the number, or truth value, that is written as this text."""
+    if spelled == AS_PYTHON and text in ("False", "True"):
+        return text == "True"
     try:
         number = int(text) if text.lstrip("-").isdecimal() else float(text)
     except ValueError:
         return None
-    return number if str(number) == text and not text.endswith(".0") and number == number else None
+    right = str(number) == text and number == number
+    return number if right and (spelled == AS_PYTHON or not text.endswith(".0")) else None

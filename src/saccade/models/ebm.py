@@ -1,11 +1,15 @@
 """Explainable boosting machines, of interpret: tables by bins of a column, or of several together, are added up.
 
-The library itself is not needed. Seen to hold for interpret 0.7: in each dimension of ``term_scores_`` the first bin is
-for missing values and the last for unknown ones, and ``bins_`` has for each feature cuts, or bins by category, first
-those of single features, then those of pairs, and so on as long as they differ.
+The library itself is not needed. Seen to hold for interpret 0.7.0 to 0.7.8: in each dimension of ``term_scores_`` the
+first bin is for missing values and the last for unknown ones, and ``bins_`` has for each feature cuts, or bins by
+category, first those of single features, then those of pairs, and so on as long as they differ. Categories are texts,
+as which numbers are written; before 0.7.7 as 1.0 and True, so that 1, 1.0 and True were three categories. Here they are
+one in any version, the one that the model was fitted with.
 """
 
 import math
+import re
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from saccade.models.categories import Categories
+from saccade.models.categories import AS_PYTHON, PLAIN, Categories
 from saccade.models.tables.model import TermModel
 from saccade.models.tables.terms import Grid, NoTerm, Table, Term
 from saccade.models.thresholds import step_inside, threshold_of
@@ -25,6 +29,7 @@ Bins = Reals | Mapping[str, int]  # ascending cuts, or bins by category, from 1
 
 ACCEPTED = "interpret's fitted ExplainableBoostingClassifier"
 ATTRIBUTES = ("bins_", "term_features_", "term_scores_", "intercept_", "feature_names_in_", "classes_", "predict")
+PLAIN_SINCE = (0, 7, 7)  # whole numbers are written without a point, and truth values as 0 and 1
 
 
 def take_apart(model: Any) -> TermModel | None:
@@ -44,7 +49,9 @@ def take_apart(model: Any) -> TermModel | None:
     ahead = classes.size == 2 and intercept.size == 2  # two scores for two classes: the lead of the second counts
     intercept = intercept[1:] - intercept[:1] if ahead else intercept
     names = [str(name) for name in model.feature_names_in_]
-    categories = {column: _categories(levels) for column, levels in enumerate(model.bins_) if _are_categories(levels)}
+    coded = {column: levels for column, levels in enumerate(model.bins_) if _are_categories(levels)}
+    spelled = _spelled(model)
+    categories = {column: _categories(levels, spelled) for column, levels in coded.items()}
     terms = _terms(model, categories, intercept.size, ahead)
     columns = None if names == _numbered(len(names)) else tuple(names)
     return TermModel(terms, intercept - margin, classes, columns, categories, n_columns=len(names))
@@ -63,12 +70,18 @@ def _are_categories(levels: Sequence[Bins]) -> bool:
     return len(levels) > 0 and isinstance(levels[0], Mapping)
 
 
-def _categories(levels: Sequence[Mapping[str, int]]) -> Categories:
-    """Return the categories of a column, which are texts: interpret writes numbers as such."""
-    texts = list(dict.fromkeys(text for level in levels for text in level))
+def _spelled(model: Any) -> str:
+    """Return how the library that a model is of writes numbers."""
+    library = sys.modules.get(type(model).__module__.partition(".")[0])
+    version = tuple(map(int, re.findall(r"\d+", getattr(library, "__version__", ""))[:3]))
+    return AS_PYTHON if version and version < PLAIN_SINCE else PLAIN
+
+
+def _categories(levels: Sequence[Mapping[str, int]], spelled: str) -> Categories:
+    texts = list(dict.fromkeys(str(text) for level in levels for text in level))
     values = np.empty(len(texts), dtype=object)
     values[:] = texts
-    return Categories(values, numbers_too=True, others_apart=True, by_text=True)
+    return Categories(values, numbers_too=True, others_apart=True, spelled=spelled)
 
 
 def _terms(model: Any, categories: Mapping[int, Categories], n_scores: int, ahead: bool) -> tuple[Term, ...]:

@@ -133,7 +133,7 @@ class TermModel:
             if isinstance(term, NoTerm) or np.isfinite(term.values(lambda name: raw.some(name, one))).all():
                 continue
             column = term.columns[0]
-            value, categories = raw.some(column, one)[0], self.categories.get(column)
+            value, categories = raw.some(column, one).tolist()[0], self.categories.get(column)
             if categories is not None:
                 missing = value == categories.values.size + 1
                 what = "no value" if missing else f"a value that is none of {categories.some}"
