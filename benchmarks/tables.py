@@ -64,9 +64,7 @@ def split(rows):
 
 def columns():
     """Labels of a full read, and raw columns read a row at 1 %."""
-    print(
-        f"\n{'':10}{'columns':>8}{'encoded':>9}{'accuracy':>10}{'differ':>8}{'rows':>8}{'classes':>9}{'planned in s':>14}"
-    )
+    print(f"\n{'':10}{'columns':>8}{'encoded':>9}{'accuracy':>10}{'differ':>8}{'rows':>8}{'classes':>9}{'plan s':>9}")
     for name, (model, rows, label) in tables().items():
         given, others = split(rows)
         own = model.predict(others)
@@ -100,29 +98,31 @@ def time(turns=7):
     for name, (model, rows, _) in tables().items():
         given, others = split(rows)
         attentive = attend(model, given, random_state=0)
-        print(f"\n{name}, {len(others):,} rows{'own ns':>17}{'full ns':>9}{'ours ns':>9}{'times own':>11}")
+        print(f"\n{f'{name}, {len(others):,} rows':22}{'own ns':>9}{'full ns':>9}{'ours ns':>9}{'times own':>11}")
         for form, table in forms(others).items():
             taken = table.to_pandas() if form == "Arrow" else table  # scikit-learn takes no Arrow tables
-            seconds = np.empty((turns + 1, 3))
-            calls = [
-                lambda t=taken: model.predict(t),
-                lambda t=table: attentive.full_margin(t),
-                lambda t=table: attentive.predict(t),
-            ]
-            for row in seconds:
-                for k, call in enumerate(calls):
-                    start = perf_counter()
-                    call()
-                    row[k] = perf_counter() - start
-            own, full, ours = seconds[1:].T
-            low, middle, high = np.quantile(own / ours, [0.25, 0.5, 0.75])
-            each = 1e9 / len(others) * np.median(seconds[1:], axis=0)
+            seconds = in_turn(
+                [(model.predict, taken), (attentive.full_margin, table), (attentive.predict, table)], turns
+            )
+            low, middle, high = np.quantile(seconds[:, 0] / seconds[:, 2], [0.25, 0.5, 0.75])
+            own, full, ours = 1e9 / len(others) * np.median(seconds, axis=0)
             missed = "" if middle >= TIMES else ", MISSED"
             print(
-                f"  {form:20}{each[0]:11,.0f}{each[1]:9,.0f}{each[2]:9,.0f}{middle:9.1f} [{low:.1f}, {high:.1f}] "
+                f"  {form:20}{own:9,.0f}{full:9,.0f}{ours:9,.0f}{middle:9.1f} [{low:.1f}, {high:.1f}] "
                 f"(asked {TIMES:g}{missed})",
                 flush=True,
             )
+
+
+def in_turn(calls, turns):
+    """Return seconds of calls that are made in turn, (turns, calls); the first turn does not count."""
+    seconds = np.empty((turns + 1, len(calls)))
+    for row in seconds:
+        for k, (function, table) in enumerate(calls):
+            start = perf_counter()
+            function(table)
+            row[k] = perf_counter() - start
+    return seconds[1:]
 
 
 def money():

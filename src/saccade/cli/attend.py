@@ -17,6 +17,7 @@ from saccade.cli.data import (
     names_of,
     opened,
     print_record,
+    unit_names_of,
     wanted_by,
 )
 
@@ -214,22 +215,22 @@ def inspect_model(model: Path, html: Path | None, force: bool, as_json: bool) ->
         print_record(record, as_json)
     else:
         print_record({name: value for name, value in record.items() if name != "order"}, as_json)
-        print(classifier.plan_.describe(names_of(classifier)))
+        print(classifier.plan_.describe(unit_names_of(classifier)))
 
 
 def _certified(model: "AttentiveClassifier") -> dict[str, Any]:
     """Return what is said of a certified model: features by name; trees by number, and the columns that they read."""
-    plan, names = model.plan_, names_of(model)
+    plan, names = model.plan_, unit_names_of(model)
     described: dict[str, Any] = {"certificate": str(model.certificate_)}
-    if not plan.of_trees:
-        return {**described, "order": [int(j) if names is None else names[j] for j in plan.order.tolist()]}
     order = plan.order if plan.unit.size == 0 else plan.unit[plan.order]
-    trees = {"trees": plan.n_units, "columns": model.columns_}
-    return {**trees, **described, "order": list(dict.fromkeys(order.tolist()))}
+    units = list(dict.fromkeys(order.tolist()))
+    if not plan.of_trees:
+        return {**described, "order": units if names is None else [names[unit] for unit in units]}
+    return {"trees": plan.n_units, "columns": model.columns_, **described, "order": units}
 
 
 def _plan_in_words(model: "AttentiveClassifier") -> str:
-    words = model.plan_.describe(names_of(model))
+    words = model.plan_.describe(unit_names_of(model))
     if not model.plan_.of_trees:
         return words
     return f"{words}\nThe trees ask for the columns {', '.join(map(str, model.columns_))}."

@@ -7,22 +7,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.exceptions import ModelFileError
-from saccade.models.categories import Categories
+from saccade.models.categories import AS_PYTHON, NOT_SPELLED, PLAIN, Categories
 
 __all__ = ["categories_from", "categories_parts"]
 
 TEXTS, ANY = "texts", "any"
+SPELLED = {f"texts, numbers {how}": how for how in (PLAIN, AS_PYTHON)}  # texts by which numbers are looked up, too
 
 
 def categories_parts(categories: Mapping[int, Categories]) -> list[Any]:
     """Return what JSON can hold: of each column its number, two facts, the type and the values."""
     return [
-        [column, own.numbers_too, own.refuses_others, _kind(column, own.values), own.values.tolist()]
+        [column, own.numbers_too, own.refuses_others, _kind(column, own), own.values.tolist()]
         for column, own in sorted(categories.items())
     ]
 
 
-def _kind(column: int, values: NDArray[Any]) -> str:
+def _kind(column: int, categories: Categories) -> str:
+    values = categories.values
+    if categories.spelled:
+        return next(kind for kind, how in SPELLED.items() if how == categories.spelled)
     if values.size == 0 or (all(isinstance(value, str) for value in values.tolist()) and values.dtype.kind in "UO"):
         return TEXTS
     right = all(isinstance(value, str | bool | int | float) and value == value for value in values.tolist())
@@ -37,7 +41,8 @@ def categories_from(stored: list[Any], n_columns: int) -> dict[int, Categories]:
     for entry in stored:
         match entry:
             case [int(column), bool(numbers_too), bool(refuses), str(kind), list(values)] if 0 <= column < n_columns:
-                made[column] = Categories(_values(kind, values), numbers_too, refuses)
+                spelled = SPELLED.get(kind, NOT_SPELLED)
+                made[column] = Categories(_values(kind, values), numbers_too, refuses, spelled=spelled)
             case _:
                 raise ModelFileError(f"its categories are {str(entry)[:80]}")
     return made
@@ -45,7 +50,7 @@ def categories_from(stored: list[Any], n_columns: int) -> dict[int, Categories]:
 
 def _values(kind: str, values: list[Any]) -> NDArray[Any]:
     try:
-        dtype = np.dtype(object if kind in (TEXTS, ANY) or not values else kind)
+        dtype = np.dtype(object if kind in (TEXTS, ANY, *SPELLED) or not values else kind)
         right = all(isinstance(value, _types(kind, dtype)) for value in values)
         if dtype.kind in "biufO" and right and all(isinstance(value, str) or abs(value) < 2**64 for value in values):
             # As objects, because an array of texts would be as wide as the longest.
@@ -57,6 +62,6 @@ def _values(kind: str, values: list[Any]) -> NDArray[Any]:
 
 def _types(kind: str, dtype: np.dtype[Any]) -> tuple[type, ...]:
     """Return the types that the values of a kind have in JSON."""
-    if kind in (TEXTS, ANY):
-        return (str,) if kind == TEXTS else (str, bool, int, float)
+    if kind in (TEXTS, ANY, *SPELLED):
+        return (str,) if kind != ANY else (str, bool, int, float)
     return {"b": (bool,), "i": (int,), "u": (int,), "f": (int, float)}.get(dtype.kind, ())

@@ -63,6 +63,14 @@ class TermModel:
         n, scores = len(self.terms), self.n_scores
         return EACH if scores == 1 else np.repeat(np.arange(n, dtype=np.uint32), scores)
 
+    @property
+    def unit_names(self) -> tuple[str, ...] | None:
+        """The names of terms: those of their columns, where these are known; else numbers, where some have several."""
+        if self.columns is None and self.each_needs_one:
+            return None
+        names = tuple(map(str, range(self.n_columns))) if self.columns is None else self.columns
+        return tuple(" & ".join(names[column] for column in term.columns) for term in self.terms)
+
     def columns_of(self, parts: NDArray[np.intp]) -> NDArray[np.intp]:
         terms = dict.fromkeys((parts // self.n_scores).tolist())
         asked = dict.fromkeys(column for term in terms for column in self.terms[term].columns)
@@ -125,7 +133,7 @@ class TermModel:
             if isinstance(term, NoTerm) or np.isfinite(term.values(lambda name: raw.some(name, one))).all():
                 continue
             column = term.columns[0]
-            value, categories = raw.some(column, one)[0], self.categories.get(column)
+            value, categories = raw.some(column, one).tolist()[0], self.categories.get(column)
             if categories is not None:
                 missing = value == categories.values.size + 1
                 what = "no value" if missing else f"a value that is none of {categories.some}"
