@@ -70,7 +70,7 @@ def model_of(rng, n_scores=1, *, pairs=False, foreign=False):
         made[0] = Foreign(0, lambda values: np.array([[len(str(value))] for value in values]) / 4.0, "Lengths", False)
     widths = [made_.features(filled).shape[1] for made_ in made]
     places = np.split(np.arange(sum(widths)), np.cumsum(widths)[:-1])
-    coef = rng.normal(size=(n_scores, sum(widths))) * rng.choice([0.3, 1.0, 2.0], sum(widths))
+    coef = rng.normal(size=(n_scores, sum(widths))) * rng.choice([0.05, 0.3, 1.0, 2.0], sum(widths))
     classes = np.array(["no", "yes"] if n_scores == 1 else ["low", "middle", "high"][:n_scores])
     blocks = [Block(place, made_) for place, made_ in zip(places, made, strict=True)]
     return assemble(blocks, coef, rng.normal(size=n_scores) * 0.1, classes, len(NAMES), NAMES)
