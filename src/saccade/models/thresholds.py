@@ -79,6 +79,10 @@ def step_inside(model: Any) -> Any:
         return next((step for _, step in reversed(model.steps) if step not in (None, "passthrough")), None)
     if isinstance(model, FrozenEstimator):
         return model.estimator
+    if hasattr(model, "best_estimator_"):  # GridSearchCV and its kin
+        return model.best_estimator_
+    if hasattr(model, "calibrated_classifiers_"):
+        return model.calibrated_classifiers_[0].estimator
     return _inside(model) if threshold_of(model) is not None else None
 
 
