@@ -45,17 +45,21 @@ def one_hot(n, *, other=0.0, missing=0.0):
     return np.vstack([np.eye(n), np.full(n, other), np.full(n, missing)])
 
 
+def lookup(column, categories, table):
+    return Lookup(column, categories, np.nan_to_num(table), np.isnan(table).any(axis=1))
+
+
 def model_of(rng, n_scores=1, *, pairs=False, foreign=False):
     """Return a model: job, state and plan are categories, and of the numbers hours and late may not be missing."""
     imputed = [mapped(mapped(Raw(k), Fill(np.nan, np.array([0.3]))), Scale.of(1, over=2.0)) for k in (1, 5)]
     bare = [mapped(Raw(k), Scale.of(1, minus=0.2)) for k in (3, 8)]
     made = [
-        Lookup(0, JOBS, one_hot(4, missing=0.5)),
+        lookup(0, JOBS, one_hot(4, missing=0.5)),
         imputed[0],
-        Lookup(2, STATES, one_hot(3, other=np.nan, missing=0.25)),
+        lookup(2, STATES, one_hot(3, other=np.nan, missing=0.25)),
         bare[0],
         imputed[1],
-        Lookup(6, PLANS, one_hot(3, missing=np.nan)),
+        lookup(6, PLANS, one_hot(3, missing=np.nan)),
         mapped(mapped(Raw(7), Fill(np.nan, np.array([1.0]))), Bins(np.array([-0.5, 0.5]))),
         bare[1],
     ]

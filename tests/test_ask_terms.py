@@ -2,11 +2,13 @@
 
 import io
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from attended_terms import JOBS, NAMES, STATES, attended, model_of, table_of, take_stubs_apart
 
+from saccade.cli.ask import _parted
 from saccade.cli.main import run
 from saccade.cli.questions import Question, question_about
 
@@ -115,6 +117,16 @@ def test_categories_are_typed_as_they_are_shown():
     assert "?" not in question.advice
     assert "?" not in question.remedy
     assert Question("age", "", "number").value("?\n") is None
+
+
+def test_names_and_categories_may_hold_equals_signs():
+    named = SimpleNamespace(additive_=SimpleNamespace(columns=("income", "a=b", "a"), n_columns=3))
+    assert _parted(named, "income=<=50K") == ("income", "<=50K")
+    assert _parted(named, "a=b=1") == ("a=b", "1")
+    assert _parted(named, "a=c=1") == ("a", "c=1")
+    assert _parted(named, "none=1") == ("none", "1")
+    numbered = SimpleNamespace(additive_=SimpleNamespace(columns=None, n_columns=3))
+    assert _parted(numbered, "2=x=y") == (2, "x=y")
 
 
 def test_many_categories_are_not_all_listed(certified):

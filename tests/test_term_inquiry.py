@@ -8,16 +8,30 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
-from attended_terms import NAMES, Stub, attended, model_of, one_hot, table_of, take_stubs_apart
+from attended_terms import NAMES, Stub, attended, lookup, model_of, one_hot, table_of, take_stubs_apart
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PolynomialFeatures,
+    StandardScaler,
+)
 
+from saccade import attend
 from saccade.asking.inquiry import Inquiry
 from saccade.models.categories import Categories
+from saccade.models.pipelines.foreign import Apply
 from saccade.models.tables.assembling import assemble
-from saccade.models.tables.blocks import Block, Lookup
+from saccade.models.tables.blocks import Block, Formula
 from saccade.models.tables.model import TermModel
-from saccade.models.tables.terms import Grid, NoTerm, Table
+from saccade.models.tables.terms import FormulaTerm, Grid, NoTerm, Table
 from saccade.planning.absence import plan_without
 from saccade.promises.certificate import strictest
 from saccade.reading.plan import decided
@@ -476,7 +490,7 @@ def test_a_column_that_a_transformer_takes_as_it_is():
 
 def test_categories_may_be_truth_values():
     table = one_hot(2, missing=np.nan)
-    blocks = [Block(np.arange(2) + 2 * k, Lookup(k, np.array([False, True]), table)) for k in range(2)]
+    blocks = [Block(np.arange(2) + 2 * k, lookup(k, np.array([False, True]), table)) for k in range(2)]
     model = assemble(blocks, np.array([[1.0, 2.0, -3.0, 1.0]]), np.zeros(1), np.array([0, 1]), 2, ["a", "b"])
     frame = pd.DataFrame({"a": [True, False] * 300, "b": [True, True, False] * 200})
     attentive = attended(model, frame)
@@ -486,3 +500,82 @@ def test_categories_may_be_truth_values():
             inquiry = attentive.inquire(known={name: kind(frame.loc[i, name]) for name in ("a", "b")})
             assert inquiry.label == labels[i]
             assert inquiry.certified
+
+
+def census(rng, n, n_classes):
+    """Return a table such as a census has, and labels."""
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(17, 90, n).astype(float),
+            "hours": rng.normal(40, 10, n),
+            "work": rng.choice([" Private", "State", "Self", "?"], n),
+            "citizen": rng.random(n) < 0.5,
+            "education": rng.integers(1, 17, n),
+            "country": rng.choice([f"c{k}" for k in range(30)], n),
+            "note": rng.choice(["x", "y"], n),
+        }
+    )
+    score = (frame["age"] - 50) / 20 + (frame["work"] == " Private") - (frame["education"] - 8) / 4 + frame["citizen"]
+    label = np.digitize(score + rng.normal(size=n) * 0.5, [0.0, 1.5][: n_classes - 1])
+    for name, share in {"age": 0.1, "work": 0.1, "country": 0.05}.items():
+        frame.loc[rng.random(n) < share, name] = np.nan if name == "age" else None
+    return frame, label
+
+
+def pipeline_of(numbers, encoder):
+    """Return the standard way to build a linear model on a table."""
+    texts = make_pipeline(SimpleImputer(strategy="constant", fill_value="none"), encoder)
+    columns = [("numbers", numbers, ["age", "hours", "education"]), ("texts", texts, ["work", "country"])]
+    return make_pipeline(ColumnTransformer([*columns, ("as is", "passthrough", ["citizen"])]), LogisticRegression())
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    "pipeline",
+    [
+        pipeline_of(make_pipeline(SimpleImputer(), StandardScaler()), OneHotEncoder()),
+        pipeline_of(
+            make_pipeline(SimpleImputer(), StandardScaler(), PolynomialFeatures(2)),
+            OneHotEncoder(handle_unknown="ignore", min_frequency=0.03),
+        ),
+        pipeline_of(
+            make_pipeline(FunctionTransformer(np.log1p), SimpleImputer(add_indicator=True), StandardScaler()),
+            OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1),
+        ),
+    ],
+    ids=["one-hot", "polynomials", "ordinal"],
+)
+def test_inquiries_about_pipelines_end_as_predict_does(pipeline, n_classes):
+    rng = np.random.default_rng(0)
+    frame, label = census(rng, 5000, n_classes)
+    model = clone(pipeline).fit(frame[:2000], label[:2000])
+    attentive = attend(model, frame[2000:], delta=0.05, random_state=0)
+    assert isinstance(attentive.additive_, TermModel)
+    rows = frame[:80]
+    reading, own = attentive.read(rows), model.predict(rows)
+    for i in range(80):
+        inquiry = answer_all(attentive.inquire(), rows.loc[i])
+        assert inquiry.label == reading.label[i]
+        assert inquiry.certified or inquiry.outside
+        assert attentive.resume(inquiry.to_json()).label == inquiry.label
+        if not reading.stopped[i]:
+            assert inquiry.label == own[i]
+    fetched = attentive.predict_lazily(lambda row, name: rows.loc[row, name], range(80))
+    np.testing.assert_array_equal(fetched.label, reading.label)
+    assert not fetched.failed
+    inquiry = attentive.inquire(known={"age": 41, "work": None, "note": "whatever"}, costs={"country": 20})
+    assert not set(inquiry.needed) & {"age", "work", "note"}
+
+
+def test_a_fingerprint_holds_no_addresses():
+    def doubled(values):
+        return 2 * values
+
+    prints = []
+    for function in (doubled, lambda values: doubled(values)):
+        model = model_of(np.random.default_rng(0), foreign=True)
+        step = Apply(function, repr(FunctionTransformer(doubled)))
+        term = FormulaTerm((1,), (Formula((1,), (step,)),), (np.ones((1, 1)),))
+        changed = TermModel((model.terms[0], term), model.intercept, model.classes, n_columns=2)
+        prints.append([array.tobytes() for array in changed.arrays()])
+    assert prints[0] == prints[1]

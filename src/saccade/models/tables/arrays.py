@@ -1,5 +1,6 @@
 """Everything that tells one model over raw columns from another, as arrays: a fingerprint is made of them."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -8,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = ["arrays_of"]
+
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def arrays_of(thing: Any) -> Iterator[NDArray[Any]]:
@@ -31,4 +34,5 @@ def arrays_of(thing: Any) -> Iterator[NDArray[Any]]:
 
 
 def _text(value: Any) -> NDArray[Any]:
-    return np.array(repr(value))
+    """Return a value in words, without its address, which is another in another process."""
+    return np.array(ADDRESS.sub("", repr(value)))
