@@ -30,7 +30,9 @@ from saccade.models.categories import Categories
 from saccade.models.pipelines.foreign import Apply
 from saccade.models.tables.assembling import assemble
 from saccade.models.tables.blocks import Block, Formula
+from saccade.models.tables.maps import Monomials
 from saccade.models.tables.model import TermModel
+from saccade.models.tables.probing import takes
 from saccade.models.tables.terms import FormulaTerm, Grid, NoTerm, Table
 from saccade.planning.absence import plan_without
 from saccade.promises.certificate import strictest
@@ -472,6 +474,41 @@ def test_columns_of_pairs_alone_are_tried_with_values_of_the_others():
     assert model.takes_missing.tolist() == [False, True]
     assert model.columns_of(np.arange(3)).tolist() == [0, 1]
     assert model.columns_of(np.arange(2)).tolist() == []
+
+
+def test_a_value_is_not_refused_for_what_was_tried_of_other_columns():
+    roots = FormulaTerm(
+        (0, 1),
+        (
+            Formula(
+                (0, 1), (Monomials(np.array([[1, 1]])),), (Formula((0,)), Formula((1,), (Apply(far_root, "root"),)))
+            ),
+        ),
+        (np.ones((1, 1)),),
+    )
+    model = TermModel((NoTerm(0, 1), NoTerm(1, 1), roots), np.zeros(1), np.array([0, 1]), None, n_columns=2)
+    assert takes(model.terms, model.kinds, 0, np.array([5.0]))
+    assert takes(model.terms, model.kinds, 1, np.array([5000.0]))
+    frame = pd.DataFrame({"a": np.random.default_rng(0).normal(size=900), "b": 1001.0 + np.arange(900)})
+    attentive = attended(model, frame)
+    assert [answer_all(attentive.inquire(), frame.loc[i]).label for i in range(9)] == list(attentive.predict(frame[:9]))
+    with pytest.raises(ValueError, match=r"no way for these values together: column 'a' = 1.0, column 'b' = 5.0"):
+        attentive.inquire(known={"a": 1, "b": 5})
+
+
+def far_root(values):
+    """Return roots of numbers beyond 1000."""
+    return np.sqrt(values - 1000.0)
+
+
+def test_numbers_that_are_keys_are_told_apart_however_long():
+    keys = np.array([9007199254740992, 9007199254740993])
+    blocks = [Block(np.arange(2), lookup(0, keys, one_hot(2, other=np.nan)))]
+    model = assemble(blocks, np.array([[-1.0, 1.0]]), np.zeros(1), np.array([0, 1]), 1, ["key"])
+    attentive = attended(model, pd.DataFrame({"key": keys.tolist() * 300}))
+    for key, label in zip(keys.tolist(), (0, 1), strict=True):
+        inquiry = attentive.inquire(known={"key": key})
+        assert attentive.resume(inquiry.to_json()).label == inquiry.label == label
 
 
 def test_a_column_that_a_transformer_takes_as_it_is():

@@ -255,7 +255,7 @@ class Inquiry:
             self._row.put(position, value, number)
         try:
             decision = self._reader.decide(self._row)
-        except ValueError:
+        except Exception:  # values that are refused together, or a transformer that raises
             self._row.forget(list(told))
             raise
         if decision is None and not self._reader.needed(self._row):

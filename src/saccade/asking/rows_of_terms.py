@@ -105,7 +105,7 @@ class TermReader:
             return number, number
         if isinstance(value, str) and not _are_numbers(categories):
             return str(value), categories.code(str(value))
-        number = finite_number(value, feature)
+        number = int(value) if isinstance(value, Integral) else finite_number(value, feature)  # keys may be long
         return number, categories.code(number)
 
     def _advice(self, column: int) -> str:
@@ -134,7 +134,8 @@ class TermReader:
         return parts.ravel()
 
     def _of_term(self, term: Term, row: Row) -> Reals:
-        value: Reals = term.values(lambda column: self._as_taken(column, row.told[column], row.values[column]))[0]
+        with np.errstate(all="ignore"):
+            value: Reals = term.values(lambda column: self._as_taken(column, row.told[column], row.values[column]))[0]
         if np.isnan(value).any():  # of several columns, each of whose values is taken with others
             together = ", ".join(f"{self.model.name_of(column)} = {row.told[column]!r}" for column in term.columns)
             raise ValueError(f"The model has no way for these values together: {together}. Nothing was taken.")

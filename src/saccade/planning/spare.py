@@ -111,8 +111,9 @@ class _RehearsalByColumn:
         plan, lost = self.plan, self.columns.lost(absent)
         if lost.any():
             plan = plan_without(plan, self.population, lost, strictest(self.promise.delta))
-        here = decided(read_plan(plan, self.columns.without(absent)).margin)
-        return is_kept(self.promise, here, self.labels, self.confidence)
+        outcome = read_plan(plan, self.columns.without(absent))
+        here = decided(outcome.margin)
+        return outcome.bad < 0 and is_kept(self.promise, here, self.labels, self.confidence)
 
 
 @dataclass(frozen=True, eq=False)
