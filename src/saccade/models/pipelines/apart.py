@@ -3,13 +3,14 @@
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from saccade.models.linear import LinearModel
 from saccade.models.pipelines.features import RefusedError, raw_blocks
 from saccade.models.pipelines.scores import scored
 from saccade.models.tables.assembling import assemble
 from saccade.models.tables.model import TermModel
-from saccade.models.thresholds import step_inside
+from saccade.models.thresholds import innermost, step_inside
 
 __all__ = ["ACCEPTED", "take_apart"]
 
@@ -28,7 +29,12 @@ def take_apart(model: Any) -> LinearModel | TermModel | None:
     The arrays are copies: what happens to the model afterwards changes nothing.
     """
     n_columns, names = _columns_of(model)
+    if n_columns is None and hasattr(model, "best_index_"):
+        raise TypeError(f"{type(model).__name__} has no best_estimator_: fit it with refit=True.")
     if n_columns is None:
+        decides = innermost(model)
+        if hasattr(decides, "fit"):
+            check_is_fitted(decides)
         return None
     try:
         found = scored(model, raw_blocks(n_columns))

@@ -64,8 +64,6 @@ def scored(model: Any, blocks: Blocks) -> Scored | None:
         return _calibrated(model, blocks)
     if hasattr(model, "best_estimator_"):  # GridSearchCV and its kin
         return scored(model.best_estimator_, blocks)
-    if hasattr(model, "best_index_") or (hasattr(model, "refit") and hasattr(model, "scoring")):
-        raise RefusedError(model, "has no best_estimator_: fit it with refit=True.")
     if isinstance(model, OneVsRestClassifier):
         return _one_vs_rest(model, blocks)
     if isinstance(model, StackingClassifier):

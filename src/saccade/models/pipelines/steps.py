@@ -32,18 +32,18 @@ def transformed(step: Any, blocks: Blocks, names: Sequence[str] | None) -> Block
     if isinstance(step, FeatureUnion):
         return _side_by_side(step, blocks, names)
     check_is_fitted(step)
+    known = STEPS.get(type(step))
+    if known is None and not type(step).__module__.startswith("sklearn."):
+        return foreign.single(step, blocks)
     expected = getattr(step, "n_features_in_", None)
     if expected is not None and expected != counted(blocks):
         raise RefusedError(step, f"takes {expected} features, and gets {counted(blocks)} from the step before it.")
-    known = STEPS.get(type(step))
     if known is not None:
         made: Blocks = known(step, blocks)
         return made
     if isinstance(step, SelectorMixin):
         return taken(blocks, np.flatnonzero(step.get_support()))
-    if type(step).__module__.startswith("sklearn."):
-        raise RefusedError(step, "mixes the columns of a row, or is not known here, so that no column adds by itself.")
-    return foreign.single(step, blocks)
+    raise RefusedError(step, "mixes the columns of a row, or is not known here, so that no column adds by itself.")
 
 
 def _by_column(step: ColumnTransformer, blocks: Blocks) -> Blocks:
