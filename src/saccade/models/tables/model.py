@@ -1,6 +1,6 @@
 """A model over raw columns as an additive model: a part is what a column, or several together, adds to one score."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.models.categories import Categories
+from saccade.models.tables.arrays import arrays_of
 from saccade.models.tables.columns import TermColumns
+from saccade.models.tables.probing import takes
 from saccade.models.tables.source import TermSource
 from saccade.models.tables.storage import Kinds, RawColumns, raw_columns
 from saccade.models.tables.terms import NoTerm, Term
@@ -72,8 +74,8 @@ class TermModel:
         return tuple(" & ".join(names[column] for column in term.columns) for term in self.terms)
 
     def columns_of(self, parts: NDArray[np.intp]) -> NDArray[np.intp]:
-        terms = dict.fromkeys((parts // self.n_scores).tolist())
-        asked = dict.fromkeys(column for term in terms for column in self.terms[term].columns)
+        terms = (self.terms[term] for term in dict.fromkeys((parts // self.n_scores).tolist()))
+        asked = dict.fromkeys(column for term in terms if not isinstance(term, NoTerm) for column in term.columns)
         return np.array(list(asked), dtype=np.intp)
 
     def values(self, X: Any, rows: NDArray[np.intp]) -> Reals:
@@ -112,16 +114,20 @@ class TermModel:
     @cached_property
     def takes_missing(self) -> NDArray[np.bool_]:
         """(columns,) whether a missing value is a value like another."""
-        takes = np.ones(self.n_columns, dtype=bool)
-        for term in self.terms:
-            for column in term.columns:
-                if len(term.columns) == 1 and not isinstance(term, NoTerm):
-                    try:
-                        value = term.values(lambda name: self.kinds.none_of(name, 1))
-                    except (TypeError, ValueError):  # a transformer of the user's own
-                        value = np.array([np.nan])
-                    takes[column] &= bool(np.isfinite(value).all())
-        return takes
+        each = (
+            takes(self.terms, self.kinds, column, self.kinds.none_of(column, 1)) for column in range(self.n_columns)
+        )
+        return np.fromiter(each, dtype=bool, count=self.n_columns)
+
+    def parts_lost(self, absent: Iterable[int]) -> NDArray[np.bool_]:
+        """Return which parts have no value in a row where some columns are missing, (parts,)."""
+        refused = {column for column in absent if not self.takes_missing[column]}
+        lost = [not isinstance(term, NoTerm) and not refused.isdisjoint(term.columns) for term in self.terms]
+        return np.repeat(lost, self.n_scores)
+
+    def arrays(self) -> list[NDArray[Any]]:
+        """Return what tells this model from others, but for its names."""
+        return list(arrays_of((self.terms, self.intercept, dict(self.categories))))
 
     def name_of(self, column: int) -> str:
         return f"column {column}" if self.columns is None else f"column {self.columns[column]!r}"
