@@ -53,7 +53,8 @@ def slot_of(data, begin, end, first, last, mask):
     size = end - begin
     if size > SIXTEEN:
         first = first + load(data, begin + (size >> 1) - 4)
-    mixed = (first * FIRST) ^ ((last + np.uint64(size)) * LAST)
+    mixed = (first * FIRST) ^ (last + np.uint64(size))
+    mixed = (mixed ^ (mixed >> np.uint64(32))) * LAST  # texts often differ in their last byte alone, the highest bits
     return (mixed ^ (mixed >> np.uint64(32))) & mask
 
 
