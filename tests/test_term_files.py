@@ -274,6 +274,7 @@ def test_many_classes_and_terms_that_would_take_all_memory_are_refused():
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # numbers that a mutation made huge
+@pytest.mark.filterwarnings("ignore:X has feature names:UserWarning")  # where a mutation took the model's away
 @pytest.mark.parametrize("name", CLASSES)
 def test_no_mutation_of_a_file_crashes_or_loads_a_model_that_crashes(name, tmp_path):
     """Bytes changed at random, with a digest that is right, as a hostile file has."""
