@@ -12,7 +12,7 @@ from saccade.exceptions import ModelFileError
 from saccade.files.archive import Archive
 from saccade.models.tables import maps
 
-__all__ = ["MapAudit", "ascending", "map_from", "map_parts", "reals"]
+__all__ = ["MapAudit", "ascending", "is_saved", "map_from", "map_parts", "reals"]
 
 Reals = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
@@ -171,12 +171,15 @@ _KINDS: dict[str, tuple[type, Callable[[MapAudit], maps.Map]]] = {
 }
 
 
+def is_saved(step: maps.Map) -> bool:
+    """Whether a map is of a kind that files hold: any but the functions of users."""
+    name = type(step).__name__
+    return name in _KINDS and type(step) is _KINDS[name][0]
+
+
 def map_parts(step: maps.Map, path: str, width: int, arrays: Arrays) -> dict[str, Any]:
     """Return what JSON can hold of a map that takes so many features, and add its arrays."""
-    name = type(step).__name__
-    if name not in _KINDS or type(step) is not _KINDS[name][0]:
-        raise TypeError(f"A map of the kind {name} cannot be saved yet, only {', '.join(_KINDS)}.")
-    about: dict[str, Any] = {"map": name}
+    about: dict[str, Any] = {"map": type(step).__name__}
     for own in fields(step):  # type: ignore[arg-type]  # all are dataclasses
         value = getattr(step, own.name)
         if isinstance(value, str | bool | np.bool_ | int | np.integer):

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.models.additive import Additive
-from saccade.models.apart import ACCEPTED, innermost
+from saccade.models.apart import ACCEPTED
 from saccade.models.tables.loaded import LoadedTerms
+from saccade.models.thresholds import innermost
 from saccade.reading.inputs import feature_names
 from saccade.reading.plan import decided
 from saccade.reading.tables import as_table, take_rows
