@@ -80,11 +80,7 @@ def with_gaps(rows, seed):
 
 
 def labels_of(score, n_classes):
-    return (
-        np.digitize(score, np.quantile(score, np.arange(1, n_classes) / n_classes))
-        if n_classes > 2
-        else (score > 0).astype(int)
-    )
+    return np.digitize(score, np.quantile(score, np.arange(1, n_classes) / n_classes))
 
 
 def margins(model, rows):
