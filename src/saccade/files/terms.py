@@ -87,10 +87,11 @@ def _block_parts(
 
 def _foreign(model: TermModel, columns: tuple[int, ...], name: str) -> TypeError:
     """Return the error about a transformer, or a function, that is used as it is."""
+    of = " and ".join(map(model.name_of, columns))
     return TypeError(
-        f"The model cannot be saved: {name} makes features of {' and '.join(map(model.name_of, columns))} by code of its "
-        "own, which would have to be pickled, and a file that is safe to load holds no code. Replace it by steps of "
-        "scikit-learn that saccade takes apart, or apply it to the table before the model, and fit anew."
+        f"The model cannot be saved: {name} makes features of {of} by code of its own, which would have to be pickled, "
+        "and a file that is safe to load holds no code. Replace it by steps of scikit-learn that saccade takes apart, or "
+        "apply it to the table before the model, and fit anew."
     )
 
 

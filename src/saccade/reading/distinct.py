@@ -69,6 +69,10 @@ def _of_polars(series: Any, rows: Selection | None) -> tuple[Codes, Column]:
 
 def _of_arrow(column: Any, rows: Selection | None) -> tuple[Codes, Column]:
     """Return the same of an Arrow array, or of one in chunks."""
+    if str(column.type) == "string_view":  # rows of which cannot be taken
+        column = column.cast("string")
+    if hasattr(column, "unify_dictionaries"):
+        column = column.unify_dictionaries()
     if isinstance(rows, slice):
         start, stop, _ = rows.indices(len(column))
         column = column.slice(start, stop - start)

@@ -23,6 +23,8 @@ __all__ = ["Held", "Kinds", "Lacking", "RawColumns", "held", "raw_columns"]
 Rows = NDArray[np.uint32]
 Codes = NDArray[np.intp]
 
+# What an array of objects may hold to be converted at once.
+PLAIN = frozenset([float, int, bool, type(None), np.float64])
 # Where fewer of the rows than one in so many ask for a column of texts, only those are looked up.
 FEW = 8
 
@@ -211,13 +213,18 @@ def _as_taken(values: NDArray[Any], column: int, kinds: Kinds, name: str) -> NDA
     categories = kinds.categories.get(column)
     if categories is not None:
         return _codes_of(values, categories)
-    if values.dtype.kind in "fiub":
+    if values.dtype.kind in "fiub" or _are_plain(values):
         return np.ascontiguousarray(values, dtype=np.float64)
     try:
         return np.array([np.nan if is_missing(value) else _number(value) for value in values.tolist()])
     except (TypeError, ValueError):
         wrong = next(value for value in values.tolist() if not is_missing(value) and not _is_number(value))
         raise NotNumbersError(f"{name} holds {wrong!r}, and the model takes it as a number.") from None
+
+
+def _are_plain(values: NDArray[Any]) -> bool:
+    """Whether NumPy makes numbers of all values as they are: of Python's own, and of None, which becomes NaN."""
+    return values.dtype.kind == "O" and PLAIN.issuperset(map(type, values.tolist()))
 
 
 def _is_number(value: Any) -> bool:
