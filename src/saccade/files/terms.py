@@ -90,8 +90,8 @@ def _foreign(model: TermModel, columns: tuple[int, ...], name: str) -> TypeError
     of = " and ".join(map(model.name_of, columns))
     return TypeError(
         f"The model cannot be saved: {name} makes features of {of} by code of its own, which would have to be pickled, "
-        "and a file that is safe to load holds no code. Replace it by steps of scikit-learn that saccade takes apart, or "
-        "apply it to the table before the model, and fit anew."
+        "and a file that is safe to load holds no code. Replace it by steps of scikit-learn that saccade takes apart, "
+        "or apply it to the table before the model, and fit anew."
     )
 
 

@@ -58,9 +58,9 @@ def _of_polars(series: Any, rows: Selection | None) -> tuple[Codes, Column]:
     if series.dtype not in (polars.String, polars.Categorical) and not isinstance(series.dtype, polars.Enum):
         values = series.to_numpy()  # dates and the like
         return _of_array(values if rows is None else values[rows])
-    with suppress(ImportError):  # by pyarrow, which may not be there, in a fifth of the time
-        return _of_arrow(series.to_arrow(), rows)
     some = series if rows is None else series[rows] if isinstance(rows, slice) else series.gather(rows)
+    with suppress(ImportError):  # by pyarrow, which may not be there, in a fifth of the time
+        return _of_arrow(some.to_arrow(), None)
     some = some.cast(polars.String)
     categories = some.drop_nulls().unique(maintain_order=True)
     codes = some.cast(polars.Enum(categories)).to_physical().cast(polars.Int64).fill_null(-1).to_numpy()

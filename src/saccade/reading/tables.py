@@ -80,6 +80,10 @@ class Table(ColumnSource):
     def name(self, part: int) -> str:
         return str(self._frame.columns[self._place(part)])
 
+    def are_numbers(self, part: int) -> bool:
+        """Whether a column is held as numbers, some of which may be missing, and not by codes."""
+        return bool(self._frame[:, self._place(part)].dtype.is_numeric())
+
     def categorical(self, part: int) -> tuple[NDArray[np.integer[Any]], Column] | None:
         """Return the codes of a pandas column of categories, -1 where one is missing, and the categories; else None."""
         if not self._frame.implementation.is_pandas():
