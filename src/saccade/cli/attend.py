@@ -18,7 +18,7 @@ from saccade.cli.data import (
     opened,
     print_record,
     unit_names_of,
-    wanted_by,
+    wanted_to_certify,
 )
 
 if TYPE_CHECKING:
@@ -122,7 +122,8 @@ def attend(
     terms |= {"calibration_size": calibration_size, "when_too_few": when_too_few}
     if threshold is not None:
         terms["threshold"] = threshold
-    with opened(data, wanted_by(saved, target, header), kind) as source:
+    wanted = wanted_to_certify(saved, target, header)
+    with opened(data, wanted, kind) as source:
         bad = BadRows(source.path, skip=skip_bad)
         files = files_of(source, data, kind)
         held_out = saved.origin.check_calibration(data, files, type(saved.model).__name__)
@@ -130,7 +131,7 @@ def attend(
             print("planned and calibrated on the rows of the data that were held out of learning", file=sys.stderr)
         terms |= {"fewest": fewest, "random_state": random_state}
         try:
-            attentive = certify(saved.model, source, bad, held_out=held_out, **terms)
+            attentive = certify(saved.model, source, bad, held_out=held_out, coders=wanted.coders, **terms)
         except ValueError as error:
             raise click.ClickException(_as_options(str(error))) from error
     if hasattr(saved.model, "feature_names_in_"):

@@ -58,9 +58,9 @@ def _of_polars(series: Any, rows: Selection | None) -> tuple[Codes, Column]:
     if series.dtype not in (polars.String, polars.Categorical) and not isinstance(series.dtype, polars.Enum):
         values = series.to_numpy()  # dates and the like
         return _of_array(values if rows is None else values[rows])
-    with suppress(ImportError):  # by pyarrow, which may not be there, in a fifth of the time
-        return _of_arrow(series.to_arrow(), rows)
     some = series if rows is None else series[rows] if isinstance(rows, slice) else series.gather(rows)
+    with suppress(ImportError):  # by pyarrow, which may not be there, in a fifth of the time
+        return _of_arrow(some.to_arrow(), None)
     some = some.cast(polars.String)
     categories = some.drop_nulls().unique(maintain_order=True)
     codes = some.cast(polars.Enum(categories)).to_physical().cast(polars.Int64).fill_null(-1).to_numpy()
@@ -69,6 +69,10 @@ def _of_polars(series: Any, rows: Selection | None) -> tuple[Codes, Column]:
 
 def _of_arrow(column: Any, rows: Selection | None) -> tuple[Codes, Column]:
     """Return the same of an Arrow array, or of one in chunks."""
+    if str(column.type) == "string_view":  # rows of which cannot be taken
+        column = column.cast("string")
+    if hasattr(column, "unify_dictionaries"):
+        column = column.unify_dictionaries()
     if isinstance(rows, slice):
         start, stop, _ = rows.indices(len(column))
         column = column.slice(start, stop - start)

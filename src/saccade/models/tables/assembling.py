@@ -94,7 +94,7 @@ def _counting(made: Raw | Lookup | Formula | Foreign, weights: Reals) -> Weighed
     known: Any = as_numbers(made) if isinstance(made, Raw) else made
     if counts.size < weights.shape[1]:
         known = selected(known, counts)
-    return known, weights[:, counts]
+    return known, np.ascontiguousarray(weights[:, counts])  # by rows, as files give them back: sums keep their bits
 
 
 def _kinds(
@@ -155,7 +155,8 @@ def _by_code(made: Lookup | Formula | Foreign, categories: dict[int, Categories]
         own, of_model = Categories(made.categories, True).codes, categories[made.column].values.tolist()
         n = made.categories.size
         rows = [*(int(own.get(value, n)) for value in of_model), n, n + 1]
-        return Lookup(made.column, categories[made.column].values, made.table[rows], made.refused[rows])
+        table, refused = np.ascontiguousarray(made.table[rows]), made.refused[rows]
+        return Lookup(made.column, categories[made.column].values, table, refused)
     if isinstance(made, Formula) and made.inputs:
         return Formula(made.columns, made.maps, tuple(_by_code(block, categories) for block in made.inputs))
     return made

@@ -14,15 +14,20 @@ from numpy.typing import NDArray
 
 from saccade.exceptions import NotNumbersError
 from saccade.models.categories import Categories, is_missing
-from saccade.reading.arrays import ArraySource, Selection
+from saccade.reading.arrays import Selection
 from saccade.reading.sparse import CsrSource
-from saccade.reading.tables import ColumnSource, Table, as_table
+from saccade.reading.tables import Table, as_table
+from saccade.reading.texts import Texts
 
 __all__ = ["Held", "Kinds", "Lacking", "RawColumns", "held", "raw_columns"]
 
 Rows = NDArray[np.uint32]
 Codes = NDArray[np.intp]
 
+# What an array of objects may hold to be converted at once.
+PLAIN = frozenset([float, int, bool, type(None), np.float64])
+# So many numbers are sooner compared one by one than searched for.
+FEW_NUMBERS = 16
 # Where fewer of the rows than one in so many ask for a column of texts, only those are looked up.
 FEW = 8
 
@@ -112,29 +117,45 @@ class _TableColumns:
         self._selection = selection  # None: all rows
         self.n_rows = table.shape[0] if selection is None else np.arange(table.shape[0])[selection].size
         self._made: dict[int, NDArray[Any]] = {}  # columns whose every row was looked up
+        self._texts: dict[int, Texts | None] = {}
 
     def some(self, column: int, rows: Rows) -> NDArray[Any]:
         if column not in self._kinds.categories:
             return _as_taken(self._values(column, rows), column, self._kinds, f"Column {self._table.name(column)!r}")
+        known = self._kinds.categories[column].texts
+        texts = None if known is None else self._texts_of(column)
+        if known is not None and texts is not None:
+            return texts.codes(known, rows if self._selection is None else self._of_table(rows).astype(np.uint32))
         if column in self._made:
             return _some(self._made[column], rows)
         if rows.size * FEW < min(self.n_rows, 8192):
-            return self._codes(column, rows)
-        self._made[column] = self._codes(column, None)
+            return self._codes(column, self._of_table(rows))
+        self._made[column] = self._codes(column, self._selection)
         return _some(self._made[column], rows)
 
-    def _values(self, column: int, rows: Rows) -> NDArray[Any]:
-        values = self._table.values(column)
-        return _some(values if self._selection is None else values[self._selection], rows)
+    def _texts_of(self, column: int) -> Texts | None:
+        if column not in self._texts:
+            self._texts[column] = self._table.texts(column)
+        return self._texts[column]
 
-    def _codes(self, column: int, rows: Rows | None) -> Codes:
-        own, different = self._table.different(column, self._of_table(rows))
+    def _values(self, column: int, rows: Rows) -> NDArray[Any]:
+        if column not in self._made:
+            values = self._table.values(column)
+            self._made[column] = values if self._selection is None else values[self._selection]
+        return _some(self._made[column], rows)
+
+    def _codes(self, column: int, rows: Selection | None) -> Codes:
         categories = self._kinds.categories[column]
+        if categories.are_numbers and self._table.are_numbers(column):
+            values = self._table.values(column)
+            return _codes_of(values if rows is None else values[rows], categories)
+        own, different = self._table.different(column, rows)
         return np.append(_looked_up(different, categories), categories.values.size + 1)[own]  # -1 is missing
 
-    def _of_table(self, rows: Rows | None) -> Selection | None:
-        if rows is None or self._selection is None:
-            return self._selection if rows is None else rows.astype(np.intp)
+    def _of_table(self, rows: Rows) -> NDArray[np.intp]:
+        """Return the numbers of some rows in the table itself."""
+        if self._selection is None:
+            return rows.astype(np.intp)
         within: NDArray[np.intp] = np.arange(self._table.shape[0])[self._selection][rows]
         return within
 
@@ -156,9 +177,9 @@ class _SourceColumns:
         categories = self._kinds.categories.get(column)
         if categories is None:
             return values
-        if _are_numbers(categories):
+        if categories.are_numbers:
             return _as_taken(values, column, self._kinds, f"Column {column}")
-        return np.where(np.isnan(values), categories.values.size + 1, values).astype(np.intp)
+        return _checked_codes(values, categories)
 
     def take(self, rows: Selection) -> "_SourceColumns":
         return _SourceColumns(self._source.take(rows), self._kinds)
@@ -166,14 +187,16 @@ class _SourceColumns:
 
 def raw_columns(X: Any, kinds: Kinds) -> RawColumns:
     """Return the columns of rows that were checked, or of a source."""
-    if isinstance(X, ArraySource | CsrSource):
+    if isinstance(X, CsrSource):
         X = X.X
     if sp.issparse(X):
         return _SourceColumns(_CscSource(X.tocsc()), kinds)
     if isinstance(X, Table):
         return _TableColumns(X, kinds)
-    if isinstance(X, ColumnSource) or (hasattr(X, "fill") and hasattr(X, "take") and not hasattr(X, "dtype")):
-        return X if isinstance(X, Held) else _SourceColumns(X, kinds)
+    if isinstance(X, Held):
+        return X
+    if hasattr(X, "fill") and hasattr(X, "take") and not hasattr(X, "dtype"):
+        return _SourceColumns(X, kinds)
     table = as_table(X)
     return _ArrayColumns(np.asarray(X), kinds) if table is None else _TableColumns(table, kinds)
 
@@ -209,13 +232,18 @@ def _as_taken(values: NDArray[Any], column: int, kinds: Kinds, name: str) -> NDA
     categories = kinds.categories.get(column)
     if categories is not None:
         return _codes_of(values, categories)
-    if values.dtype.kind in "fiub":
+    if values.dtype.kind in "fiub" or _are_plain(values):
         return np.ascontiguousarray(values, dtype=np.float64)
     try:
         return np.array([np.nan if is_missing(value) else _number(value) for value in values.tolist()])
     except (TypeError, ValueError):
         wrong = next(value for value in values.tolist() if not is_missing(value) and not _is_number(value))
         raise NotNumbersError(f"{name} holds {wrong!r}, and the model takes it as a number.") from None
+
+
+def _are_plain(values: NDArray[Any]) -> bool:
+    """Whether NumPy makes numbers of all values as they are: of Python's own, and of None, which becomes NaN."""
+    return values.dtype.kind == "O" and PLAIN.issuperset(map(type, values.tolist()))
 
 
 def _is_number(value: Any) -> bool:
@@ -233,8 +261,10 @@ def _number(value: Any) -> float:
 
 
 def _codes_of(values: NDArray[Any], categories: Categories) -> Codes:
+    if categories.are_numbers and _are_plain(values):
+        values = values.astype(np.float64)
     if values.dtype.kind in "fiub":
-        if _are_numbers(categories):
+        if categories.are_numbers:
             return _matched(values, categories)
         different, place = np.unique(values, return_inverse=True)
         return np.append(_looked_up(different, categories), categories.values.size + 1)[place]
@@ -247,8 +277,11 @@ def _codes_of(values: NDArray[Any], categories: Categories) -> Codes:
     )
 
 
-def _are_numbers(categories: Categories) -> bool:
-    return categories.values.dtype.kind in "fiub"
+def _checked_codes(values: NDArray[np.float64], categories: Categories) -> Codes:
+    """Return numbers as the codes that they are; one that is none stands for any other value."""
+    n = categories.values.size
+    are_codes = (values >= 0) & (values < n) & (values == np.floor(values))
+    return np.where(np.isnan(values), n + 1, np.where(are_codes, values, n)).astype(np.intp)
 
 
 def _matched(values: NDArray[Any], categories: Categories) -> Codes:
@@ -256,17 +289,24 @@ def _matched(values: NDArray[Any], categories: Categories) -> Codes:
     known, n = categories.values, categories.values.size
     if n == 0:
         return np.where(np.isnan(values), 1, 0)
-    order = np.argsort(known)
-    place = order[np.minimum(np.searchsorted(known, values, sorter=order), n - 1)]
-    code = np.where(known[place] == values, place, n)
-    return code if values.dtype.kind != "f" else np.where(np.isnan(values), n + 1, code)
+    if n <= FEW_NUMBERS:
+        code = np.full(values.shape, n)
+        for k, number in enumerate(known.tolist()):
+            code[values == number] = k
+    else:
+        order = np.argsort(known)
+        place = order[np.minimum(np.searchsorted(known[order], values), n - 1)]
+        code = np.where(known[place] == values, place, n)
+    if values.dtype.kind == "f":
+        code[np.isnan(values)] = n + 1
+    return code
 
 
 def _looked_up(different: NDArray[Any], categories: Categories) -> Codes:
     """Return the codes of values that are all different."""
     return (
         _codes_of(different, categories)
-        if different.dtype.kind not in "fiub" or _are_numbers(categories)
+        if different.dtype.kind not in "fiub" or categories.are_numbers
         else (
             np.array(
                 [

@@ -1,6 +1,7 @@
 """The terms of a model: what the values of a column, or of several together, add to every score."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -50,6 +51,10 @@ class Table:
     column: int
     table: Reals  # (categories + 2, scores): for each, for any other value, and for a missing one
 
+    @cached_property
+    def by_score(self) -> Reals:
+        return np.ascontiguousarray(self.table.T)
+
     @property
     def columns(self) -> tuple[int, ...]:
         return (self.column,)
@@ -97,9 +102,17 @@ class FormulaTerm:
     weights: tuple[Reals, ...]  # (scores, features) of each block
 
     def values(self, columns: Values) -> Reals:
-        weighed = (block.features(columns) @ weight.T for block, weight in zip(self.blocks, self.weights, strict=True))
+        weighed = (_weighed(block.features(columns), own) for block, own in zip(self.blocks, self.weights, strict=True))
         total: Reals = sum(weighed, np.zeros(1))
         return total
+
+
+def _weighed(features: Reals, weights: Reals) -> Reals:
+    """Return features · weights, added one after another: a matrix product's last bits depend on the other rows."""
+    total = np.zeros((features.shape[0], weights.shape[0]))
+    for feature, own in zip(features.T, weights.T, strict=True):
+        total += feature[:, None] * own
+    return total
 
 
 def _place(values: NDArray[Any], edges: Reals | None) -> NDArray[np.intp]:
