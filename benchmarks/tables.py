@@ -114,6 +114,11 @@ def time(turns=7):
             )
 
 
+def own_labels(model, table):
+    """Return the pipeline's own labels; scikit-learn takes no Arrow tables, so that these are made into pandas' first."""
+    return model.predict(table.to_pandas() if isinstance(table, pa.Table) else table)
+
+
 def in_turn(calls, turns):
     """Return seconds of calls that are made in turn, (turns, calls); the first turn does not count."""
     seconds = np.empty((turns + 1, len(calls)))
