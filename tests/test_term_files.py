@@ -244,6 +244,17 @@ def test_terms_that_would_look_up_what_is_not_there_are_refused(name):
         terms_from(archive, model.classes)
 
 
+def test_a_function_that_is_not_on_the_list_is_not_looked_up():
+    model = model_of()
+    archive = archived(model)
+    (named,) = [
+        m for block in archive.header["terms"]["terms"][2]["blocks"] for m in block["maps"] if m["map"] == "Elementwise"
+    ]
+    named["function"] = "save"
+    with pytest.raises(ModelFileError, match="'save' is no function"):
+        terms_from(archive, model.classes)
+
+
 MAPS = {
     "places": ("Select", [0, 7]),
     "powers": ("Monomials", [[1, -1, 0], [0, 1, 1]]),

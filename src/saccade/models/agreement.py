@@ -142,8 +142,8 @@ def _as_frame(model: Any, X: Any) -> Any:
         import pandas  # noqa: F401 - narwhals asks for it
     except ModuleNotFoundError as missing:
         raise ModuleNotFoundError(
-            f"{_name(model)} takes its columns from a pandas or polars table, and X is one of Arrow. Install pandas, "
-            "so that its own labels can be compared.",
+            f"{type(model).__name__} takes its columns from a pandas or polars table, and X is one of Arrow. Install "
+            "pandas, so that its own labels can be compared.",
             name=missing.name,
         ) from missing
     made = frame.to_pandas()
