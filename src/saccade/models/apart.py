@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from saccade.models import ebm
 from saccade.models.additive import Additive
 from saccade.models.pipelines import apart as pipelines
 from saccade.models.tables import loaded as terms
@@ -11,7 +12,7 @@ from saccade.models.trees import apart as trees
 __all__ = ["ACCEPTED", "take_apart"]
 
 # A kind is a module with take_apart(model), which returns None for a model of another kind, and ACCEPTED, in words.
-KINDS = (trees, terms, pipelines)
+KINDS = (trees, terms, ebm, pipelines)
 ACCEPTED = "; ".join(kind.ACCEPTED for kind in KINDS)
 
 
