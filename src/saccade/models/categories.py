@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from saccade.reading.texts import KnownTexts
+
 __all__ = ["AS_PYTHON", "NOT_SPELLED", "PLAIN", "Categories", "is_missing"]
 
 # How numbers are written where they stand for texts: whole ones without a point, and truth values as 0 and 1; or as
@@ -41,6 +43,12 @@ class Categories:
             numbers = {text: _number_in(text, self.spelled) for text in codes}
             codes |= {number: codes[text] for text, number in numbers.items() if number is not None}
         return codes
+
+    @cached_property
+    def texts(self) -> KnownTexts | None:
+        """What texts are looked up by, where all categories are texts."""
+        values = self.values.tolist()
+        return KnownTexts(values) if all(isinstance(value, str) for value in values) else None
 
     @property
     def are_numbers(self) -> bool:

@@ -13,6 +13,7 @@ from saccade.exceptions import NotNumbersError
 from saccade.kernels.blocks import gather
 from saccade.reading.arrays import Selection
 from saccade.reading.distinct import distinct_values
+from saccade.reading.texts import Texts, texts_in
 
 __all__ = ["ColumnSource", "Table", "as_table", "refuse_other_containers", "take_rows"]
 
@@ -76,6 +77,10 @@ class Table(ColumnSource):
     def different(self, part: int, rows: Selection | None = None) -> tuple[NDArray[np.intp], Column]:
         """Return the place of each row's value among the different ones, -1 where it is missing, and these."""
         return distinct_values(self._frame, self._place(part), rows)
+
+    def texts(self, part: int) -> Texts | None:
+        """Return a column of texts that lies in Arrow's memory, or can be brought there soon; else None."""
+        return texts_in(self._frame, self._place(part))
 
     def name(self, part: int) -> str:
         return str(self._frame.columns[self._place(part)])

@@ -17,6 +17,7 @@ from saccade.models.categories import Categories, is_missing
 from saccade.reading.arrays import Selection
 from saccade.reading.sparse import CsrSource
 from saccade.reading.tables import Table, as_table
+from saccade.reading.texts import Texts
 
 __all__ = ["Held", "Kinds", "Lacking", "RawColumns", "held", "raw_columns"]
 
@@ -116,32 +117,45 @@ class _TableColumns:
         self._selection = selection  # None: all rows
         self.n_rows = table.shape[0] if selection is None else np.arange(table.shape[0])[selection].size
         self._made: dict[int, NDArray[Any]] = {}  # columns whose every row was looked up
+        self._texts: dict[int, Texts | None] = {}
 
     def some(self, column: int, rows: Rows) -> NDArray[Any]:
         if column not in self._kinds.categories:
             return _as_taken(self._values(column, rows), column, self._kinds, f"Column {self._table.name(column)!r}")
+        known = self._kinds.categories[column].texts
+        texts = None if known is None else self._texts_of(column)
+        if known is not None and texts is not None:
+            return texts.codes(known, rows if self._selection is None else self._of_table(rows).astype(np.uint32))
         if column in self._made:
             return _some(self._made[column], rows)
         if rows.size * FEW < min(self.n_rows, 8192):
-            return self._codes(column, rows)
-        self._made[column] = self._codes(column, None)
+            return self._codes(column, self._of_table(rows))
+        self._made[column] = self._codes(column, self._selection)
         return _some(self._made[column], rows)
 
-    def _values(self, column: int, rows: Rows) -> NDArray[Any]:
-        values = self._table.values(column)
-        return _some(values if self._selection is None else values[self._selection], rows)
+    def _texts_of(self, column: int) -> Texts | None:
+        if column not in self._texts:
+            self._texts[column] = self._table.texts(column)
+        return self._texts[column]
 
-    def _codes(self, column: int, rows: Rows | None) -> Codes:
-        categories, some = self._kinds.categories[column], self._of_table(rows)
+    def _values(self, column: int, rows: Rows) -> NDArray[Any]:
+        if column not in self._made:
+            values = self._table.values(column)
+            self._made[column] = values if self._selection is None else values[self._selection]
+        return _some(self._made[column], rows)
+
+    def _codes(self, column: int, rows: Selection | None) -> Codes:
+        categories = self._kinds.categories[column]
         if categories.are_numbers and self._table.are_numbers(column):
             values = self._table.values(column)
-            return _codes_of(values if some is None else values[some], categories)
-        own, different = self._table.different(column, some)
+            return _codes_of(values if rows is None else values[rows], categories)
+        own, different = self._table.different(column, rows)
         return np.append(_looked_up(different, categories), categories.values.size + 1)[own]  # -1 is missing
 
-    def _of_table(self, rows: Rows | None) -> Selection | None:
-        if rows is None or self._selection is None:
-            return self._selection if rows is None else rows.astype(np.intp)
+    def _of_table(self, rows: Rows) -> NDArray[np.intp]:
+        """Return the numbers of some rows in the table itself."""
+        if self._selection is None:
+            return rows.astype(np.intp)
         within: NDArray[np.intp] = np.arange(self._table.shape[0])[self._selection][rows]
         return within
 
