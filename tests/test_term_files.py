@@ -111,6 +111,7 @@ def test_pipelines_come_back_with_their_own_labels_and_their_threshold(tmp_path)
         saccade.attend(loaded.estimator_, PEOPLE[1500:], threshold=0.5)
 
 
+@pytest.mark.filterwarnings("ignore:Missing values detected:UserWarning")  # of interpret
 def test_naive_bayes_and_ebms_come_back_with_their_own_labels(tmp_path):
     boosted = ExplainableBoostingClassifier(interactions=2, max_rounds=20, outer_bags=1, n_jobs=1, random_state=0)
     numbers = PEOPLE[["income", "hours"]]
