@@ -132,7 +132,7 @@ def attend(
             print("planned and calibrated on the rows of the data that were held out of learning", file=sys.stderr)
         terms |= {"fewest": fewest, "random_state": random_state}
         try:
-            attentive = certify(saved.model, source, bad, held_out=held_out, coders=wanted.coders, **terms)
+            attentive = certify(saved.model, source, bad, held_out=held_out, wanted=wanted, **terms)
         except ValueError as error:
             raise click.ClickException(_as_options(str(error))) from error
     if hasattr(saved.model, "feature_names_in_"):
