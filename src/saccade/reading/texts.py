@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.kernels.texts import fill_slots, find_texts
+from saccade.reading.distinct import series_of
 
 __all__ = ["KnownTexts", "Texts", "texts_in", "texts_of"]
 
@@ -55,7 +56,7 @@ def texts_in(frame: "nw.DataFrame[Any]", place: int) -> Texts | None:
             with suppress(ImportError):
                 return texts_of(series.to_arrow())
         return None
-    array = frame[:, place].to_native().array
+    array = series_of(frame, place).array
     if getattr(array.dtype, "name", "") in ("str", "string") and hasattr(array, "__arrow_array__"):
         with suppress(ImportError):
             return texts_of(array.__arrow_array__())
