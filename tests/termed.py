@@ -9,6 +9,7 @@ from saccade.models.tables.loaded import LoadedTerms
 from saccade.models.tables.maps import (
     Bins,
     Clip,
+    Elementwise,
     Fill,
     Indicate,
     Match,
@@ -93,7 +94,8 @@ def blocks(rng):
             ),
         ),
     ]
-    widths = [4, 1, 1, 2, 1, 4, 1, 1, 3, 3, 2]
+    made.append(mapped(Raw(2), Elementwise("log1p")))
+    widths = [4, 1, 1, 2, 1, 4, 1, 1, 3, 3, 2, 1]
     places = np.split(np.arange(sum(widths)), np.cumsum(widths)[:-1])
     return [Block(own, block) for own, block in zip(places, made, strict=True)], sum(widths)
 

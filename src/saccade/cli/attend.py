@@ -102,8 +102,9 @@ def attend(
     Where DATA is what saccade fit learned from with --hold-out, the rows that were held out are taken.
 
     MODEL is a file that saccade wrote, the text file of a LightGBM model, the JSON or UBJSON file of an XGBoost
-    model, or a .skops file of a fitted scikit-learn linear model. A certified model is certified anew, with the costs
-    and groups that it has. The files of LightGBM and XGBoost know classes by number: 0, 1, …
+    model, or a .skops file of a fitted scikit-learn linear model, alone or behind a pipeline of steps that work column
+    by column. A certified model is certified anew, with the costs and groups that it has. The files of LightGBM and
+    XGBoost know classes by number: 0, 1, …
     """
     import numpy as np
 
@@ -131,7 +132,7 @@ def attend(
             print("planned and calibrated on the rows of the data that were held out of learning", file=sys.stderr)
         terms |= {"fewest": fewest, "random_state": random_state}
         try:
-            attentive = certify(saved.model, source, bad, held_out=held_out, coders=wanted.coders, **terms)
+            attentive = certify(saved.model, source, bad, held_out=held_out, wanted=wanted, **terms)
         except ValueError as error:
             raise click.ClickException(_as_options(str(error))) from error
     if hasattr(saved.model, "feature_names_in_"):

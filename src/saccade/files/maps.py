@@ -154,10 +154,18 @@ def _power(found: MapAudit) -> maps.Power:
     return maps.Power(found.reals("exponents", found.width), found.field("box_cox", bool))
 
 
+def _elementwise(found: MapAudit) -> maps.Elementwise:
+    name = found.field("function", str)
+    if name not in maps.UFUNCS:
+        raise found.impossible(f"{name[:40]!r} is no function that is taken by name")
+    return maps.Elementwise(name)
+
+
 # Each kind of map, and what makes it again of audited fields.
 _KINDS: dict[str, tuple[type, Callable[[MapAudit], maps.Map]]] = {
     "Bins": (maps.Bins, _bins),
     "Clip": (maps.Clip, _clip),
+    "Elementwise": (maps.Elementwise, _elementwise),
     "Fill": (maps.Fill, _fill),
     "Indicate": (maps.Indicate, _indicate),
     "Match": (maps.Match, _match),

@@ -11,6 +11,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from saccade.models.pipelines.features import Blocks, RefusedError, each
 from saccade.models.tables.blocks import Foreign, Raw, expanded, mapped
+from saccade.models.tables.maps import UFUNCS, Elementwise, Map
 
 __all__ = ["STEPS", "single"]
 
@@ -39,7 +40,9 @@ def function(step: FunctionTransformer, blocks: Blocks) -> Blocks:
     """Return features behind a function, which is taken to work on each by itself: labels are compared later."""
     if step.func is None:
         return list(blocks)
-    applied = Apply(_called(step), repr(step))
+    name = getattr(step.func, "__name__", "")
+    by_name = step.func is UFUNCS.get(name) and not step.kw_args
+    applied: Map = Elementwise(name) if by_name else Apply(_called(step), repr(step))
     return each(blocks, lambda _, made: (mapped(made, applied), 1))
 
 
