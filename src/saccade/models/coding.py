@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from saccade.models.categories import Categories, is_missing
 
-__all__ = ["coder_of", "holds_texts"]
+__all__ = ["code_of", "coder_of", "holds_texts"]
 
 Reals = NDArray[np.float64]
 
@@ -33,6 +33,11 @@ def coder_of(categories: Categories, missing: Set[str] = frozenset()) -> Callabl
             "them smaller numbers, or texts."
         )
     return partial(_coded, categories, spellings, missing, numbers)
+
+
+def code_of(categories: Categories) -> Callable[[Any], int | None]:
+    """Return what gives the code of a value as it is written in a file; None where it is no category."""
+    return _Spellings(categories).code
 
 
 def holds_texts(categories: Categories) -> bool:
