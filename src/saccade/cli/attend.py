@@ -17,7 +17,7 @@ from saccade.cli.data import (
     names_of,
     opened,
     print_record,
-    wanted_by,
+    wanted_to_certify,
 )
 
 if TYPE_CHECKING:
@@ -121,7 +121,8 @@ def attend(
     terms |= {"calibration_size": calibration_size, "when_too_few": when_too_few}
     if threshold is not None:
         terms["threshold"] = threshold
-    with opened(data, wanted_by(saved, target, header), kind) as source:
+    wanted = wanted_to_certify(saved, target, header)
+    with opened(data, wanted, kind) as source:
         bad = BadRows(source.path, skip=skip_bad)
         files = files_of(source, data, kind)
         held_out = saved.origin.check_calibration(data, files, type(saved.model).__name__)
@@ -129,7 +130,7 @@ def attend(
             print("planned and calibrated on the rows of the data that were held out of learning", file=sys.stderr)
         terms |= {"fewest": fewest, "random_state": random_state}
         try:
-            attentive = certify(saved.model, source, bad, held_out=held_out, **terms)
+            attentive = certify(saved.model, source, bad, held_out=held_out, coders=wanted.coders, **terms)
         except ValueError as error:
             raise click.ClickException(_as_options(str(error))) from error
     if hasattr(saved.model, "feature_names_in_"):
@@ -210,26 +211,34 @@ def inspect_model(model: Path, html: Path | None, force: bool, as_json: bool) ->
     else:
         record["examples"] = classifier.training_.n_examples
         record["features per example"] = classifier.training_.features_per_example
+        if classifier.encoding_ is not None:
+            record |= classifier.encoding_.summary() if as_json else {"encoding": str(classifier.encoding_)}
     if as_json or not hasattr(classifier, "certificate_"):
         print_record(record, as_json)
     else:
         print_record({name: value for name, value in record.items() if name != "order"}, as_json)
-        print(classifier.plan_.describe(names_of(classifier)))
+        print(classifier.plan_.describe(_names_of_parts(classifier)))
 
 
 def _certified(model: "AttentiveClassifier") -> dict[str, Any]:
     """Return what is said of a certified model: features by name; trees by number, and the columns that they read."""
-    plan, names = model.plan_, names_of(model)
+    plan, names = model.plan_, _names_of_parts(model)
+    order = plan.order if plan.unit.size == 0 else plan.unit[plan.order]
+    units = list(dict.fromkeys(order.tolist()))
     described: dict[str, Any] = {"certificate": str(model.certificate_)}
     if not plan.of_trees:
-        return {**described, "order": [int(j) if names is None else names[j] for j in plan.order.tolist()]}
-    order = plan.order if plan.unit.size == 0 else plan.unit[plan.order]
-    trees = {"trees": plan.n_units, "columns": model.columns_}
-    return {**trees, **described, "order": list(dict.fromkeys(order.tolist()))}
+        return {**described, "order": [int(unit) if names is None else names[unit] for unit in units]}
+    return {"trees": plan.n_units, "columns": model.columns_, **described, "order": units}
+
+
+def _names_of_parts(model: Any) -> list[str] | None:
+    """Return the names of what is read: the features', but for terms of several columns."""
+    terms: list[str] | None = getattr(getattr(model, "additive_", None), "term_names", None)
+    return names_of(model) if terms is None else terms
 
 
 def _plan_in_words(model: "AttentiveClassifier") -> str:
-    words = model.plan_.describe(names_of(model))
+    words = model.plan_.describe(_names_of_parts(model))
     if not model.plan_.of_trees:
         return words
     return f"{words}\nThe trees ask for the columns {', '.join(map(str, model.columns_))}."

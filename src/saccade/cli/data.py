@@ -15,7 +15,7 @@ from saccade.data import FORMATS
 if TYPE_CHECKING:
     from saccade.data.batches import DataFile, Wanted
     from saccade.data.origin import Origin
-    from saccade.models.trees.model import TreeModel
+    from saccade.models.additive import Additive
 
 __all__ = [
     "HELD_OUT",
@@ -31,9 +31,32 @@ __all__ = [
     "opened",
     "print_record",
     "wanted_by",
+    "wanted_to_certify",
 ]
 
 HELD_OUT = "rows held out of learning"
+
+# Types that skops does not trust by itself, and that the pipelines and wrappers hold which can be certified. None of
+# them runs anything when it is built.
+TRUSTED = (
+    "numpy.dtype",
+    "scipy._lib.array_api_compat.numpy._aliases.asarray",
+    "scipy.interpolate._bsplines.BSpline",
+    "sklearn.calibration._CalibratedClassifier",
+    "sklearn.calibration._SigmoidCalibration",
+    "sklearn.compose._column_transformer._RemainderColsList",
+    "sklearn.compose._column_transformer.make_column_selector",
+    "sklearn.metrics._classification.accuracy_score",
+    "sklearn.metrics._classification.balanced_accuracy_score",
+    "sklearn.metrics._scorer._CurveScorer",
+    "sklearn.metrics._scorer._PassthroughScorer",
+    "sklearn.metrics._scorer._Scorer",
+    "sklearn.model_selection._split.KFold",
+    "sklearn.model_selection._split.StratifiedKFold",
+    "sklearn.model_selection._split.StratifiedShuffleSplit",
+    "sklearn.utils._metadata_requests.MetadataRequest",
+    "sklearn.utils._metadata_requests.MethodMetadataRequest",
+)
 
 
 def data_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -154,9 +177,9 @@ def _from_skops(path: Path) -> Any:
     except ModuleNotFoundError as missing:
         raise click.UsageError("skops is missing. Install it with: pip install 'saccade[skops]'") from missing
     try:
-        unknown = skops.io.get_untrusted_types(file=path)
+        unknown = sorted(set(skops.io.get_untrusted_types(file=path)).difference(TRUSTED))
         if not unknown:
-            return skops.io.load(path, trusted=[])
+            return skops.io.load(path, trusted=list(TRUSTED))
     except OSError:
         raise
     except Exception as error:  # a damaged file may raise anything
@@ -182,46 +205,81 @@ def names_of(model: Any) -> list[str] | None:
 def wanted_by(saved: Loaded, target: str | None, header: bool | None) -> "Wanted":
     """Return what a model reads of a data file: its features by name, where it knows names.
 
-    Of trees these are the columns that any tree asks for.
+    Where parts are no columns, these are the columns that any part asks for.
     """
+    import numpy as np
+
     from saccade.data.batches import Wanted
     from saccade.data.headers import MISSING_WORDS
     from saccade.models.coding import coder_of
 
-    width, trees = getattr(saved.model, "n_features_in_", None), _trees(saved.model)
+    width, additive = getattr(saved.model, "n_features_in_", None), additive_of(saved.model)
     wanted = Wanted(target, names_of(saved.model), width, header, saved.origin.zero_based)
-    if trees is None:
+    if additive.parts_are_columns:
         return wanted
     return replace(
         wanted,
-        needed=trees.walks.used.tolist() or None,  # a row of no columns cannot be counted
+        needed=additive.used.tolist() or None,  # a row of no columns cannot be counted
         others=False,
-        missing_ok=trees.ensemble.takes_missing,
-        coders={column: coder_of(categories, MISSING_WORDS) for column, categories in trees.categories.items()},
+        missing_ok=frozenset(np.flatnonzero(additive.takes_missing).tolist()),
+        coders={column: coder_of(categories, MISSING_WORDS) for column, categories in additive.categories.items()},
     )
 
 
-def _trees(model: Any) -> "TreeModel | None":
-    """Return the trees of a certified model, or of one that was loaded to be certified; None for other models."""
-    from saccade.models.trees.model import TreeModel
+def wanted_to_certify(saved: Loaded, target: str | None, header: bool | None) -> "Wanted":
+    """Return what is read to certify a model: as ``wanted_by``, and texts so that they can be given back to it.
 
-    additive = getattr(model, "additive_", getattr(model, "model", None))
-    return additive if isinstance(additive, TreeModel) else None
+    A model of another library is asked for its own labels, and takes all columns that it was fitted on.
+    """
+    from saccade.data.headers import MISSING_WORDS
+    from saccade.data.texts import Remembered
+    from saccade.files.additive import additive_parts
+
+    wanted, additive = wanted_by(saved, target, header), additive_of(saved.model)
+    if not additive.takes_objects:
+        return wanted
+    with one_line():
+        additive_parts(additive)  # what cannot be saved is said before the work
+    is_own = getattr(saved.model, "encoding_", None) is not None
+    coders = {
+        column: Remembered(categories, MISSING_WORDS, others_alike=is_own)
+        for column, categories in additive.categories.items()
+    }
+    if is_own or hasattr(saved.model, "additive_"):
+        return replace(wanted, coders=coders)
+    unread = set(range(additive.n_columns)).difference(additive.used.tolist())
+    coders |= {column: Remembered(None, MISSING_WORDS) for column in unread if column not in coders}
+    return replace(wanted, needed=None, coders=coders)
+
+
+def additive_of(model: Any) -> "Additive":
+    """Return a model as a sum of parts: a certified one, a learner, or one that was loaded to be certified."""
+    from saccade.models.apart import take_apart
+
+    additive: Additive | None = getattr(model, "additive_", None)
+    with one_line():
+        return take_apart(model) if additive is None else additive
 
 
 def demanded_by(saved: Loaded, target: str | None, header: bool | None, *, others: bool) -> "Wanted":
     """Return what a model must find in every row: of a certified one, what its plan can ask for.
 
-    ``others`` says whether the other features are read, too, where they are there. Of trees all must be there then:
-    to most of them a missing value is a value, so that a full read without a column would be another. And so must they
-    where a library refuses missing values, wherever in a row.
+    ``others`` says whether the other features are read, too, where they are there. Where a missing value is a value all
+    must be there then, for a full read without a column would be another. And so must they where a library of trees
+    refuses missing values, wherever in a row.
     """
-    plan, additive, trees = *(getattr(saved.model, name, None) for name in ("plan_", "additive_")), _trees(saved.model)
-    if trees is not None and (others or not trees.ensemble.takes_missing):
-        return wanted_by(saved, target, header)
+    wanted, plan, additive = wanted_by(saved, target, header), getattr(saved.model, "plan_", None), None
+    if plan is None:
+        return replace(wanted, others=others)
+    additive = additive_of(saved.model)
+    if additive.of_trees and not additive.takes_missing.all():
+        return wanted
+    if not additive.parts_are_columns:  # what is missing where it matters is seen when it is read
+        wanted = replace(wanted, missing_ok=frozenset(range(additive.n_columns)))
+    if others and additive.takes_missing.any():
+        return wanted
     # A row of no columns cannot be counted.
-    needed = None if plan is None or additive is None else additive.columns_of(plan.demanded).tolist() or None
-    return replace(wanted_by(saved, target, header), needed=needed, others=others)
+    return replace(wanted, needed=additive.columns_of(plan.demanded).tolist() or None, others=others)
 
 
 @contextmanager

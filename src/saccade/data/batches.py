@@ -1,7 +1,7 @@
 """The interface of data files: what to read, batches of rows, sources, and the report of bad rows."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import partial
@@ -27,18 +27,26 @@ __all__ = [
     "whole_rows",
 ]
 
-Coder = Callable[[NDArray[Any]], NDArray[np.float64]]
-
 # The approximate size of a batch.
 BATCH_BYTES = 16_000_000
+
+
+class Coder(Protocol):
+    """What makes numbers of a column that may hold texts, such as categories."""
+
+    def __call__(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Return a number for each value, NaN for one that is missing."""
+
+    def are_known(self, numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return which numbers stand for something that the model knows."""
 
 
 @dataclass(frozen=True)
 class Wanted:
     """What to read of a data file; ``names`` are those of the features, in the order of the columns of ``X``.
 
-    A feature that is not ``needed`` may be missing, in a row or in the file, or be no number: it is NaN then. With
-    ``missing_ok`` so may a needed one, in a row: a missing or infinite value is a value, as for most trees.
+    A feature that is not ``needed`` may be missing, in a row or in the file, or be no number: it is NaN then. A needed
+    one that is among ``missing_ok`` may be so in a row: there a missing or infinite value is a value.
     """
 
     target: str | None = None
@@ -48,13 +56,17 @@ class Wanted:
     zero_based: bool | None = None  # of a libsvm file: whether its indices begin at 0; None: detected
     needed: Collection[int] | None = None  # the features that a row must have, by their places; None: all
     others: bool = True  # whether features that are not needed are read where they can be
-    missing_ok: bool = False
-    # What makes numbers of columns that may hold texts, such as categories, by their places.
+    missing_ok: Set[int] = frozenset()  # by their places
+    # What makes numbers of columns that may hold texts, by their places.
     coders: Mapping[int, Coder] = field(default_factory=dict)
 
     def needed_of(self, n_features: int) -> list[int]:
         """Return the places of the features that a row must have."""
         return list(range(n_features)) if self.needed is None else sorted(self.needed)
+
+    def never_missing(self, n_features: int) -> list[int]:
+        """Return the places of those that must have a finite value in every row."""
+        return [place for place in self.needed_of(n_features) if place not in self.missing_ok]
 
 
 @dataclass(frozen=True)

@@ -20,22 +20,25 @@ FEWEST = 20
 def coded(path: str, name: str, values: Sequence[Any], places: NDArray[Any], coder: Coder) -> NDArray[np.float64]:
     """Return the numbers of a column of which each different value is given once, and its place for each row.
 
-    A value that is no category is missing; where all are, it is likely the wrong column, or codes were written.
+    Where none is a category, it is likely the wrong column, or codes were written.
     """
     codes = coder(np.array([*values, None], dtype=object))[:-1]
     written = [value for value in values if value is not None and str(value).strip()]
-    warn_if_none_is_known(path, name, written, places.size, codes)
+    warn_if_none_is_known(path, name, written, places.size, codes, coder)
     numbers: NDArray[np.float64] = codes[places]
     return numbers
 
 
-def warn_if_none_is_known(path: str, name: str, written: Sequence[Any], rows: int, codes: NDArray[np.float64]) -> None:
+def warn_if_none_is_known(
+    path: str, name: str, written: Sequence[Any], rows: int, codes: NDArray[np.float64], coder: Coder
+) -> None:
     """Warn of a column that has values, and no category among them."""
-    if written and rows >= FEWEST and np.isnan(codes).all():
+    if written and rows >= FEWEST and not coder.are_known(codes).any():
         shown = shown_labels(list(map(str, written)))
+        taken = "missing values" if np.isnan(codes).all() else "values that it does not know"
         warnings.warn(
             f"{path}: column {name!r} has none of the model's categories, but {shown}: these are all "
-            "taken for missing values. Write the categories as the model was fitted on them.",
+            f"taken for {taken}. Write the categories as the model was fitted on them.",
             SuspectColumnWarning,
             stacklevel=3,
         )

@@ -182,7 +182,7 @@ class NumpyFile:
         self._features = [j for j in range(array.shape[1]) if j != self._target]
         self.n_features = len(self._features)
         check_width(path, self.n_features, wanted)
-        self._needed, self._missing_ok = wanted.needed_of(self.n_features), wanted.missing_ok
+        self._strict = wanted.never_missing(self.n_features)
         self.n_rows = self.length = array.shape[0]
 
     def _mapped(self) -> NDArray[Any]:
@@ -201,8 +201,8 @@ class NumpyFile:
             part = np.asarray(array[first:end], dtype=array.dtype.newbyteorder("="))
             X = part if self._target is None else part[:, self._features]
             y = None if self._target is None else part[:, self._target]
-            needed = {} if self._missing_ok else {place: f"column {self._features[place]}" for place in self._needed}
-            yield _finite(X, y, first, end, bad, needed)
+            strict = {place: f"column {self._features[place]}" for place in self._strict}
+            yield _finite(X, y, first, end, bad, strict)
 
     def pieces(self, bad: BadRows) -> Iterator[Piece]:
         return whole_rows(self, bad)
@@ -227,8 +227,8 @@ class _Chosen(NamedTuple):
     n_features: int
     names: dict[int, str]  # by their places among the features, those that are read
     needed: list[int]  # the places of those that a row must have
+    never_missing: list[int]  # and of those of them that must be finite numbers
     coders: Mapping[int, Coder]
-    missing_ok: bool
 
     def rows_of(self, path: str, part: Any) -> NDArray[Any]:
         """Return the features of some rows; one that is not needed is NaN where it is not there or is no number."""
@@ -254,7 +254,7 @@ def _chosen(features: list[str], columns: list[str], wanted: Wanted) -> _Chosen:
     needed, there = wanted.needed_of(len(features)), set(columns)
     read = range(len(features)) if wanted.others else needed
     names = {j: features[j] for j in read if features[j] in there}
-    return _Chosen(len(features), names, needed, wanted.coders, wanted.missing_ok)
+    return _Chosen(len(features), names, needed, wanted.never_missing(len(features)), wanted.coders)
 
 
 def _batch(path: str, part: Any, chosen: _Chosen, target: str | None, first: int, bad: BadRows) -> Batch:
@@ -265,8 +265,8 @@ def _batch(path: str, part: Any, chosen: _Chosen, target: str | None, first: int
         y[:] = part.column(target).to_pylist()
         if not all(label is None or isinstance(label, LABELS) for label in y):
             raise DataFileError(f"{path}: column {target!r} holds {part.column(target).type}, which are no labels.")
-    needed = {} if chosen.missing_ok else {place: repr(chosen.names[place]) for place in chosen.needed}
-    return _finite(X, y, first, first + part.num_rows, bad, needed)
+    strict = {place: repr(chosen.names[place]) for place in chosen.never_missing}
+    return _finite(X, y, first, first + part.num_rows, bad, strict)
 
 
 def _numbers(path: str, name: str, column: Any, coder: Coder | None = None) -> NDArray[Any]:
@@ -291,7 +291,7 @@ def _numbers(path: str, name: str, column: Any, coder: Coder | None = None) -> N
     if coder is None:
         return values
     codes = coder(values)
-    warn_if_none_is_known(path, name, values[values == values][:3].tolist(), values.size, codes)
+    warn_if_none_is_known(path, name, values[values == values][:3].tolist(), values.size, codes, coder)
     return codes
 
 

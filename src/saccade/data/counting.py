@@ -37,6 +37,10 @@ class CountedValues:
             return numbered
         return np.array([self._number(value) for value in values.tolist()], dtype=np.float64)
 
+    def are_known(self, numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return that all are: nothing is known before it is counted."""
+        return np.ones(numbers.shape, dtype=bool)
+
     def _number(self, value: Any) -> float:
         if isinstance(value, str):
             value = value.strip(BLANKS)

@@ -56,11 +56,8 @@ class CsvFile:
             self._features = dict(enumerate(j for j in range(len(begun.first)) if j != self._target))
             self.n_features = len(self._features)
             check_width(path, self.n_features, wanted)
-        self._needed, self._missing_ok, self._coders = (
-            wanted.needed_of(self.n_features),
-            wanted.missing_ok,
-            wanted.coders,
-        )
+        self._needed, self._coders = wanted.needed_of(self.n_features), wanted.coders
+        self._missing_ok, self._strict = wanted.missing_ok, set(wanted.never_missing(self.n_features))
         whole = list(self._features)
         # What pyarrow is to convert: all features, and where it cannot, those that are needed alone.
         attempts = [whole, self._needed] if wanted.others and whole != self._needed else [self._needed]
@@ -121,7 +118,7 @@ class CsvFile:
         (record,) = table.combine_chunks().to_batches()
         X = self._numbers(record, features)
         y = None if self._target is None else _labels(record.column(str(self._target)))
-        bad = not self._missing_ok and not np.isfinite(X).all()
+        bad = not np.isfinite(self._never_missing(X, features)).all()
         if bad or (self._target is not None and y is None):
             return None
         return Batch(self._widened(X, features), y, end, np.ones(table.num_rows, dtype=bool))
@@ -143,6 +140,12 @@ class CsvFile:
                 texts = column.dictionary.to_pylist()
                 X[:, k] = coded(self.path, name, texts, np.from_dlpack(column.indices), self._coders[place])
         return X
+
+    def _never_missing(self, X: NDArray[np.float64], features: list[int]) -> NDArray[np.float64]:
+        """Return the columns of these features that must be finite: all, unless a missing value is a value."""
+        if not self._missing_ok:
+            return X
+        return X[:, [k for k, place in enumerate(features) if place not in self._missing_ok]]
 
     def _widened(self, X: NDArray[np.float64], features: list[int]) -> NDArray[np.float64]:
         """Return rows with all features; those that were not read are NaN."""
@@ -187,7 +190,7 @@ class CsvFile:
             return False
         try:
             row = [self._value(place, fields[self._features[place]]) for place in self._needed]
-            if not self._missing_ok and not all(map(isfinite, row)):
+            if not all(isfinite(x) for x, place in zip(row, self._needed, strict=True) if place in self._strict):
                 return False
             if self._target is not None:
                 label = fields[self._target].strip(BLANKS)
@@ -204,7 +207,7 @@ class CsvFile:
         """Return a field as a number; raise a ValueError where it is none."""
         if place in self._coders:
             return float(self._coders[place](np.array([text], dtype=object))[0])
-        if self._missing_ok and text.strip(BLANKS).lower() in MISSING_WORDS:
+        if place in self._missing_ok and text.strip(BLANKS).lower() in MISSING_WORDS:
             return nan
         return _number(text)
 
@@ -215,11 +218,13 @@ class CsvFile:
         needed = {self._features[place] for place in self._needed}
         for j in sorted(needed | ({self._target} if self._target is not None else set())):
             text, name = fields[j].strip(BLANKS), self._columns[j]
-            if not text and (j == self._target or not self._missing_ok):
+            if not text and (j == self._target or not self._may_lack(j)):
                 return "the target is missing" if j == self._target else f"{name!r} is missing"
             if j == self._target or self._is_read(j, text):
                 continue
             shown = f"{name!r} is {text.encode(errors='replace').decode()[:40]!r}"
+            if self._place(j) in self._coders:
+                return f"{shown}, which is no value that the model has a way for"
             try:
                 value = _number(text)
             except ValueError:
@@ -231,11 +236,19 @@ class CsvFile:
                 return f"{shown}, not a number{hint if self._target is None else ''}"
         return "the target is no UTF-8 text"
 
+    def _place(self, j: int) -> int:
+        """Return which feature a column of the file is."""
+        return next(place for place, position in self._features.items() if position == j)
+
+    def _may_lack(self, j: int) -> bool:
+        return self._place(j) in self._missing_ok
+
     def _is_read(self, j: int, text: str) -> bool:
         """Whether the text of a feature is a value although it may be no finite number."""
-        place = next(place for place, position in self._features.items() if position == j)
+        place = self._place(j)
         try:
-            return place in self._coders or (self._missing_ok and isinstance(self._value(place, text), float))
+            value = self._value(place, text)
+            return place in self._missing_ok or (place in self._coders and isfinite(value))
         except ValueError:
             return False
 

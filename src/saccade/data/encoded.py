@@ -65,7 +65,8 @@ class Opened:
 
     def as_table(self, used: Collection[int], coders: Mapping[int, Coder]) -> DataFile:
         """Open the data as a table: the columns that are used, with missing values, and texts as numbers."""
-        table = replace(self.wanted, names=self.data.names, needed=used, others=False, missing_ok=True, coders=coders)
+        columns = replace(self.wanted, names=self.data.names, needed=used, others=False)
+        table = replace(columns, missing_ok=frozenset(used), coders=coders)
         return opened_again(self.data, self.path, table, self.kind)
 
 

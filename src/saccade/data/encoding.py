@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from saccade.data.counting import CountedValues
 from saccade.data.headers import BLANKS, MISSING_WORDS
 from saccade.data.moments import ColumnMoments
 from saccade.models.categories import is_missing
-from saccade.models.coding import code_of
+from saccade.models.coding import Spellings
 from saccade.models.tables.encoding import Encoded, Encoding, LeftOut, Number, OneHot
 
 __all__ = ["TableSeen", "coders_of"]
@@ -110,11 +109,11 @@ class _Coder:
     """Makes codes of the values of a column, as they are written in a file."""
 
     def __init__(self, column: OneHot) -> None:
-        self._column = column
+        self._spellings, self._other = Spellings(column.categories), column.values.size
 
-    @cached_property
-    def _code(self) -> Any:
-        return code_of(self._column.categories)
+    def are_known(self, numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return that all are: a batch may have nothing but rare values, and they are learned from."""
+        return np.ones(numbers.shape, dtype=bool)
 
     def __call__(self, values: NDArray[Any]) -> NDArray[np.float64]:
         if values.dtype.kind in "fiub":
@@ -124,14 +123,13 @@ class _Coder:
         return np.array([self._of(value) for value in values.tolist()], dtype=np.float64)
 
     def _of(self, value: Any) -> int:
-        other = self._column.values.size
         if is_missing(value) or (isinstance(value, str) and value.strip(BLANKS).lower() in MISSING_WORDS):
-            return other + 1
+            return self._other + 1
         try:
-            code = self._code(value)
+            code = self._spellings.code(value)
         except ValueError:  # it may be any of several, which differ by blanks
-            return other
-        return other if code is None else int(code)
+            return self._other
+        return self._other if code is None else code
 
 
 def coders_of(encoding: Encoding) -> dict[int, _Coder]:

@@ -1,7 +1,7 @@
 """Libsvm files: lines of a label and index:value pairs."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from functools import cached_property
 from typing import Any
 
@@ -34,11 +34,12 @@ class LibsvmFile:
 
     names: list[str] | None = None
 
-    def __init__(self, path: str, n_features: int, zero_based: bool, missing_ok: bool = False) -> None:
+    def __init__(self, path: str, n_features: int, zero_based: bool, missing_ok: Set[int] = frozenset()) -> None:
         self.path, self.size = path, os.path.getsize(path)
         self.n_features = n_features
         self.zero_based: bool | None = zero_based
-        self._missing_ok = missing_ok
+        self._may_lack = np.zeros(n_features, dtype=bool)
+        self._may_lack[sorted(missing_ok)] = True
 
     @cached_property
     def length(self) -> int:
@@ -56,10 +57,11 @@ class LibsvmFile:
         for block, begin, end in blocks(self.path, start):
             labels, data, indptr, kinds, indices, *_ = _parse(block)
             stored = np.flatnonzero((kinds == FINE) | (kinds == EXTREME))
-            _read_again(block, labels, data, indptr, kinds, stored, self._missing_ok)
+            columns = indices - (not self.zero_based)
+            _read_again(block, labels, data, indptr, kinds, stored, self._may_lack[columns])
             self._report(begin, kinds, bad)
             kept, good = kinds[stored] == FINE, kinds[kinds != EMPTY] == FINE
-            X = sp.csr_array((data, indices - (not self.zero_based), indptr), shape=(stored.size, self.n_features))
+            X = sp.csr_array((data, columns, indptr), shape=(stored.size, self.n_features))
             yield Batch(X if kept.all() else X[kept], labels[kept], end, good)
 
     def _report(self, begin: int, kinds: NDArray[np.int8], bad: BadRows) -> None:
@@ -120,7 +122,7 @@ def _read_again(
     indptr: NDArray[np.int32],
     kinds: NDArray[np.int8],
     stored: NDArray[np.intp],
-    missing_ok: bool,
+    may_lack: NDArray[np.bool_],
 ) -> None:
     """Parse lines with very large or very small numbers, or with NaN, again, by Python's float."""
     extreme = np.flatnonzero(kinds[stored] == EXTREME)
@@ -129,11 +131,12 @@ def _read_again(
         label, *pairs = lines[stored[row]].partition(b"#")[0].split()
         labels[row] = float(label)
         values = [float(pair.partition(b":")[2]) for pair in pairs if not pair.startswith(b"qid:")]
-        data[indptr[row] : indptr[row + 1]] = values
-        kinds[stored[row]] = _kind(labels[row], np.array(values), missing_ok)
+        own = slice(indptr[row], indptr[row + 1])
+        data[own] = values
+        kinds[stored[row]] = _kind(labels[row], np.array(values), may_lack[own])
 
 
-def _kind(label: float, values: NDArray[np.float64], missing_ok: bool) -> int:
-    if np.isnan(values).any() and not missing_ok:
+def _kind(label: float, values: NDArray[np.float64], may_lack: NDArray[np.bool_]) -> int:
+    if (np.isnan(values) & ~may_lack).any():
         return NOT_A_NUMBER
     return FINE if np.isfinite(label) and not np.isinf(values).any() else TOO_LARGE

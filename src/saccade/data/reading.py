@@ -83,7 +83,14 @@ def _report(
 def _culprit(model: Reader, source: Source, names: list[str] | None, row: int) -> str:
     """Name the first column that the model can ask for whose value in a row is not finite; nothing where none is."""
     plan, additive = getattr(model, "plan_", None), getattr(model, "additive_", None)
-    every = range(source.shape[1]) if additive is None or plan is None else additive.columns_of(plan.demanded).tolist()
+    every = range(source.shape[1])
+    if additive is not None and plan is not None:
+        asked = additive.columns_of(plan.demanded)
+        refused = None if additive.parts_are_columns else getattr(additive.source(source), "refused", None)
+        if refused is not None:  # a model over raw columns, to which a missing value may be a value
+            what = refused(row, asked)
+            return "" if what is None else f" ({what})"
+        every = asked.tolist()
     value = np.empty(1)
     for column in every:
         source.fill(column, np.array([row], dtype=np.uint32), 1, value)

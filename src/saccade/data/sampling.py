@@ -1,5 +1,7 @@
 """A uniform sample of the rows of a file, to plan and calibrate on, and the model that is certified on it."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -8,9 +10,10 @@ from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
 from saccade.attentive import AttentiveClassifier
-from saccade.data.batches import BadRows, DataFile
+from saccade.data.batches import BadRows, Coder, DataFile
 from saccade.data.held_out import HeldOut, held_out_batches
 from saccade.data.labels import known_codes
+from saccade.data.texts import as_rows
 from saccade.exceptions import DataFileError
 from saccade.reading.progress import Progress
 
@@ -63,12 +66,14 @@ def certify(
     fewest: str,
     random_state: int | None,
     held_out: HeldOut | None = None,
+    coders: Mapping[int, Coder] = MappingProxyType({}),
     **levels: Any,
 ) -> AttentiveClassifier:
     """Plan and calibrate a fitted model on the rows of a file, or on those that were held out of learning.
 
     ``levels`` are parameters of ``AttentiveClassifier``. A certified model is certified anew, with the parameters that
-    it has. For the fewest columns of Parquet files, the costs of columns are their bytes.
+    it has. For the fewest columns of Parquet files, the costs of columns are their bytes. ``coders`` are those by which
+    columns of texts were read.
     """
     parameters: dict[str, Any] = {}
     if isinstance(model, AttentiveClassifier):
@@ -86,4 +91,5 @@ def certify(
         size = data.column_bytes()
         parameters |= {"costs": [size[name] for name in data.names or []], "groups": None}
     parameters |= {"fewest": fewest, "random_state": random_state, **levels}
-    return AttentiveClassifier(FrozenEstimator(model), **parameters).fit(rows, y)
+    given = as_rows(rows, data.names, coders)
+    return AttentiveClassifier(FrozenEstimator(model), **parameters).fit(given, y)

@@ -8,9 +8,11 @@ from numpy.typing import NDArray
 
 from saccade.exceptions import ModelFileError
 from saccade.files.archive import Archive
+from saccade.files.terms import terms_from, terms_parts
 from saccade.files.trees import trees_from, trees_parts
 from saccade.models.additive import Additive
 from saccade.models.linear import LinearModel, LoadedLinear
+from saccade.models.tables.model import TermModel
 from saccade.models.trees.model import TreeModel
 
 __all__ = ["additive_from", "additive_parts"]
@@ -36,6 +38,7 @@ def _linear_from(archive: Archive, classes: NDArray[Any]) -> tuple[LinearModel, 
 # Each kind's class, what it is made of, and how it and an estimator that predicts like it are made again.
 _KINDS: dict[str, tuple[type, Callable[[Any], tuple[dict[str, Any], Arrays]], Callable[..., tuple[Additive, Any]]]] = {
     "linear": (LinearModel, _linear_parts, _linear_from),
+    "terms": (TermModel, terms_parts, terms_from),
     "trees": (TreeModel, trees_parts, trees_from),
 }
 

@@ -16,7 +16,6 @@ from saccade.files.parameters import decode, decode_labels, encode, encode_label
 from saccade.files.sketches import sketch_from, sketch_parts
 from saccade.learners.held_out import sketch_of
 from saccade.models.additive import Additive
-from saccade.models.linear import LoadedLinear
 from saccade.planning.absence import Population
 from saccade.planning.prices import Prices
 from saccade.planning.regression import Regression
@@ -67,7 +66,7 @@ def attentive_from(archive: Archive) -> AttentiveClassifier:
     try:
         parameters = {name: decode(name, value) for name, value in archive.field("parameters", dict).items()}
         parameters.setdefault("promise", certificate.promise)  # older formats have no other
-        if isinstance(estimator, LoadedLinear):  # of trees, margins at any threshold are known
+        if hasattr(estimator, "threshold_"):  # of trees, margins at any threshold are known
             estimator.set_params(threshold=parameters.get("threshold"))
         model = AttentiveClassifier(FrozenEstimator(estimator), **parameters)
         model._check_parameters()

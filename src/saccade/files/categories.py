@@ -15,9 +15,19 @@ TEXTS, ANY = "texts", "any"
 
 
 def categories_parts(categories: Mapping[int, Categories]) -> list[Any]:
-    """Return what JSON can hold: of each column its number, two facts, the type and the values."""
+    """Return what JSON can hold: of each column its number, two facts, the type and the values.
+
+    A last entry says that other values have a code of their own, where they do.
+    """
     return [
-        [column, own.numbers_too, own.refuses_others, _kind(column, own.values), own.values.tolist()]
+        [
+            column,
+            own.numbers_too,
+            own.refuses_others,
+            _kind(column, own.values),
+            own.values.tolist(),
+            *([True] if own.others_apart else []),
+        ]
         for column, own in sorted(categories.items())
     ]
 
@@ -36,8 +46,10 @@ def categories_from(stored: list[Any], n_columns: int) -> dict[int, Categories]:
     made: dict[int, Categories] = {}
     for entry in stored:
         match entry:
-            case [int(column), bool(numbers_too), bool(refuses), str(kind), list(values)] if 0 <= column < n_columns:
-                made[column] = Categories(_values(kind, values), numbers_too, refuses)
+            case [int(column), bool(numbers_too), bool(refuses), str(kind), list(values), *others] if (
+                0 <= column < n_columns and others in ([], [True])
+            ):
+                made[column] = Categories(_values(kind, values), numbers_too, refuses, bool(others))
             case _:
                 raise ModelFileError(f"its categories are {str(entry)[:80]}")
     return made

@@ -80,8 +80,10 @@ def _features(model: "AttentiveLearner", X: Any) -> Source:
 
 
 def _run_terms(model: "AttentiveLearner", source: Source) -> Outcome:
+    """Read all columns that count, and no others."""
     terms = terms_of(model)
-    return read_plan(Plan.in_full(terms.coef, terms.intercept, terms.unit), source, model.n_jobs)
+    outcome = read_plan(Plan.in_full(terms.coef, terms.intercept, terms.unit), source, model.n_jobs)
+    return outcome._replace(n_read=np.full_like(outcome.n_read, terms.used.size))
 
 
 def _encoding(model: "AttentiveLearner") -> Encoding:

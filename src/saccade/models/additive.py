@@ -112,6 +112,14 @@ class Additive(Protocol):
     def categories(self) -> Mapping[int, Categories]:
         """The categories of those columns that hold no numbers, or numbers that are names."""
 
+    @property
+    def used(self) -> NDArray[np.integer[Any]]:
+        """The columns that any part asks for, ascending."""
+
+    @property
+    def takes_missing(self) -> NDArray[np.bool_]:
+        """(columns,) whether a missing value is a value like another."""
+
     def columns_of(self, parts: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return the columns that some parts can ask for, in the order of the parts."""
 

@@ -6,11 +6,13 @@ Asked before anything is promised.
 import warnings
 from typing import Any, Protocol
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from saccade.models.additive import Additive
 from saccade.models.apart import ACCEPTED, innermost
+from saccade.models.tables.loaded import LoadedTerms
 from saccade.reading.inputs import feature_names
 from saccade.reading.plan import decided
 from saccade.reading.tables import as_table, take_rows
@@ -101,10 +103,11 @@ def _scores(additive: Summed, values: NDArray[np.floating]) -> Reals:
 
 
 def _labels(model: Any, X: Any, additive: Summed) -> Codes:
+    takes_texts = getattr(additive, "takes_objects", False)
     with warnings.catch_warnings():  # whether rows and model know their columns by name has been seen to
         warnings.filterwarnings("ignore", "X (has|does not have valid) feature names", UserWarning)
         try:
-            given = np.asarray(model.predict(X))
+            given = np.asarray(model.predict(_as_frame(model, X) if takes_texts else X))
         except TypeError:  # numbers that scikit-learn does not take from a table, such as decimals
             table = as_table(X)
             if table is None:
@@ -125,6 +128,27 @@ def _labels(model: Any, X: Any, additive: Summed) -> Codes:
             f"{ACCEPTED}."
         )
     return codes
+
+
+def _as_frame(model: Any, X: Any) -> Any:
+    """Return an Arrow table as a data frame, because scikit-learn selects columns of no other tables."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame) or not frame.implementation.is_pyarrow():
+        return X
+    if isinstance(innermost(model), LoadedTerms):
+        return X
+    try:
+        import pandas  # noqa: F401 - narwhals asks for it
+    except ModuleNotFoundError as missing:
+        raise ModuleNotFoundError(
+            f"{_name(model)} takes its columns from a pandas or polars table, and X is one of Arrow. Install pandas, "
+            "so that its own labels can be compared.",
+            name=missing.name,
+        ) from missing
+    made = frame.to_pandas()
+    # As objects, as pandas reads texts where nothing else is said, with NaN for what is missing.
+    texts = [name for name, kind in frame.schema.items() if not kind.is_numeric() and kind != nw.Boolean]
+    return made.astype(dict.fromkeys(texts, object))
 
 
 def _check_tied(

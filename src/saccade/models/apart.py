@@ -5,13 +5,14 @@ from typing import Any
 from saccade.models import linear
 from saccade.models.additive import Additive
 from saccade.models.tables import encoded
+from saccade.models.tables import loaded as terms
 from saccade.models.thresholds import step_inside
 from saccade.models.trees import apart as trees
 
 __all__ = ["ACCEPTED", "innermost", "take_apart"]
 
 # A kind is a module with take_apart(model), which returns None for a model of another kind, and ACCEPTED, in words.
-KINDS = (trees, encoded, linear)
+KINDS = (trees, terms, encoded, linear)
 ACCEPTED = "; ".join(kind.ACCEPTED for kind in KINDS)
 
 

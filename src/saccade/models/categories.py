@@ -34,6 +34,11 @@ class Categories:
         return {value: float(code) for code, value in enumerate(self.values.tolist())}
 
     @property
+    def are_numbers(self) -> bool:
+        """Whether all are, so that numbers can be looked up among them at once."""
+        return self.values.dtype.kind in "fiub"
+
+    @property
     def some(self) -> str:
         """The first of them, for messages."""
         return f"{self.values[:5].tolist()}{' …' if self.values.size > 5 else ''}"

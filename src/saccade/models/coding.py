@@ -1,10 +1,9 @@
-"""Columns of categories in data files, as the numbers that trees take.
+"""Columns of categories in data files, as the numbers that models take.
 
 A CSV file has every value as a text, other files have texts or numbers. A value is the category that is written so.
 """
 
-from collections.abc import Callable, Set
-from functools import partial
+from collections.abc import Set
 from typing import Any
 
 import numpy as np
@@ -12,32 +11,30 @@ from numpy.typing import NDArray
 
 from saccade.models.categories import Categories, is_missing
 
-__all__ = ["code_of", "coder_of", "holds_texts"]
+__all__ = ["Spellings", "ValueCoder", "coder_of", "holds_texts"]
 
 Reals = NDArray[np.float64]
 
 
-def coder_of(categories: Categories, missing: Set[str] = frozenset()) -> Callable[[NDArray[Any]], Reals]:
+def coder_of(categories: Categories, missing: Set[str] = frozenset()) -> "ValueCoder":
     """Return what makes numbers of the values of a column.
 
-    They are codes, or, where trees look numbers up themselves, the categories' own values. What is no category is
-    missing, or an error where the library refuses it, unless it is one of the words for ``missing`` values.
+    They are codes, or, where models look numbers up themselves, the categories' own values. What is no category is
+    missing, an error where the library refuses it, or other than all categories where that is told apart, unless it is
+    one of the words for ``missing`` values.
     """
-    spellings = _Spellings(categories)
+    codes = np.arange(categories.values.size, dtype=np.float64)
+    if categories.others_apart and not categories.are_numbers:
+        return ValueCoder(categories, missing, codes, float(codes.size))
     if not categories.numbers_too or holds_texts(categories):
-        return partial(_coded, categories, spellings, missing, np.arange(categories.values.size, dtype=np.float64))
+        return ValueCoder(categories, missing, codes, np.nan)
     numbers = categories.values.astype(np.float64)
     if np.unique(numbers).size < numbers.size:
         raise ValueError(
             f"The categories {categories.some} are not apart in double precision, in which data files are read. Give "
             "them smaller numbers, or texts."
         )
-    return partial(_coded, categories, spellings, missing, numbers)
-
-
-def code_of(categories: Categories) -> Callable[[Any], int | None]:
-    """Return what gives the code of a value as it is written in a file; None where it is no category."""
-    return _Spellings(categories).code
+    return ValueCoder(categories, missing, numbers, np.inf if categories.others_apart else np.nan)
 
 
 def holds_texts(categories: Categories) -> bool:
@@ -45,26 +42,38 @@ def holds_texts(categories: Categories) -> bool:
     return any(isinstance(value, str) for value in categories.values.tolist())
 
 
-def _coded(
-    categories: Categories, spellings: "_Spellings", missing: Set[str], numbers: Reals, values: NDArray[Any]
-) -> Reals:
-    """Return the number of each value, NaN where it is missing or no category; ``numbers`` are by category."""
-    if values.dtype.kind in "fiub":
-        different, which = np.unique(values, return_inverse=True)
-    else:
-        different, which = values, np.arange(values.size)
-    made = np.full(different.size, np.nan)
-    for k, value in enumerate(different.tolist()):
-        code = None if is_missing(value) else spellings.code(value)
+class ValueCoder:
+    """What makes numbers of values: the number of its category, ``other`` where it is none, NaN where it is missing."""
+
+    def __init__(self, categories: Categories, missing: Set[str], numbers: Reals, other: float) -> None:
+        self._categories, self._missing, self._numbers, self._other = categories, missing, numbers, other
+        self._spellings = Spellings(categories)
+
+    def __call__(self, values: NDArray[Any]) -> Reals:
+        if values.dtype.kind in "fiub":
+            different, which = np.unique(values, return_inverse=True)
+        else:
+            different, which = values, np.arange(values.size)
+        made: Reals = np.array([self._number(value) for value in different.tolist()], dtype=np.float64)[which]
+        return made
+
+    def are_known(self, numbers: Reals) -> NDArray[np.bool_]:
+        """Return which numbers stand for a category."""
+        return np.isin(numbers, self._numbers)
+
+    def _number(self, value: Any) -> float:
+        code = None if is_missing(value) else self._spellings.code(value)
         if code is not None:
-            made[k] = numbers[code]
-        elif categories.refuses_others and not is_missing(value) and str(value).strip().lower() not in missing:
-            raise ValueError(f"{value!r} is none of the categories that the model was fitted on, {categories.some}.")
-    coded: Reals = made[which]
-    return coded
+            return float(self._numbers[code])
+        if is_missing(value) or str(value).strip().lower() in self._missing:
+            return np.nan
+        if self._categories.refuses_others:
+            some = self._categories.some
+            raise ValueError(f"{value!r} is none of the categories that the model was fitted on, {some}.")
+        return _as_number(value) if self._other == np.inf else self._other
 
 
-class _Spellings:
+class Spellings:
     """How categories are written."""
 
     def __init__(self, categories: Categories) -> None:
@@ -106,6 +115,15 @@ class _Spellings:
             return set()
         code = self._numbers.get(number)
         return set() if code is None or abs(number) >= 2**53 else {code}
+
+
+def _as_number(value: Any) -> float:
+    """Return a number that is none of the categories, which are numbers; infinity for what is no number."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return np.inf
+    return number if abs(number) < 2**53 else np.inf
 
 
 def _ways(value: Any) -> list[str]:

@@ -59,6 +59,16 @@ class LinearModel:
     def n_columns(self) -> int:
         return int(self.coef.shape[1])
 
+    @property
+    def used(self) -> NDArray[np.intp]:
+        """All columns: one without weight is to be a number, too."""
+        return np.arange(self.n_columns)
+
+    @property
+    def takes_missing(self) -> NDArray[np.bool_]:
+        """Nowhere is a missing value a value."""
+        return np.zeros(self.n_columns, dtype=bool)
+
     def columns_of(self, parts: NDArray[np.intp]) -> NDArray[np.intp]:
         return parts
 

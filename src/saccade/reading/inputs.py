@@ -232,7 +232,7 @@ def codes_among(y: Any, classes: NDArray[Any]) -> NDArray[np.intp]:
 def raise_not_finite(estimator: BaseEstimator, source: Source, row: int, demanded: Demanded | None = None) -> NoReturn:
     """Say which feature of the row, among those that are demanded, is not finite; or that their sum is not."""
     explain = getattr(source, "explain", None)  # of models over raw columns
-    if explain is not None and (reason := explain(row)) is not None:
+    if explain is not None and (reason := explain(row, None if demanded is None else demanded())) is not None:
         raise reason
     raw = getattr(source, "columns", None)  # where parts are no columns
     columns, asked = (source, demanded) if raw is None else (raw, None)

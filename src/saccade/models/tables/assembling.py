@@ -61,7 +61,7 @@ def _weighed(made: Made, weights: Reals) -> list[Weighed]:
         made = as_numbers(made)
     if counts.size < weights.shape[1]:
         made = selected(made, counts)
-    return [(made, weights[:, counts])]
+    return [(made, np.ascontiguousarray(weights[:, counts]))]  # by rows, as files give them back: sums keep their bits
 
 
 def _kinds(
@@ -122,7 +122,7 @@ def _by_code(made: Lookup | Formula | Foreign, categories: dict[int, Categories]
         own, of_model = Categories(made.categories, True).codes, categories[made.column].values.tolist()
         n = made.categories.size
         rows = [*(int(own.get(value, n)) for value in of_model), n, n + 1]
-        return Lookup(made.column, categories[made.column].values, made.table[rows])
+        return Lookup(made.column, categories[made.column].values, np.ascontiguousarray(made.table[rows]))
     if isinstance(made, Formula) and made.inputs:
         return Formula(made.columns, made.maps, tuple(_by_code(block, categories) for block in made.inputs))
     return made

@@ -240,7 +240,7 @@ class Splines:
         inside = (x >= self.low) & (x <= self.high)
         if self.extrapolation == "error":
             return np.where(inside[:, None], made, np.nan)
-        ends, slopes = spline([self.low, self.high]), spline.derivative()([self.low, self.high])
+        ends, slopes = spline([self.low, self.high]), spline([self.low, self.high], nu=1)
         steep = 1.0 if self.extrapolation == "linear" else 0.0
         below, above = (x < self.low)[:, None], (x > self.high)[:, None]
         made = np.where(below, ends[0] + steep * slopes[0] * (x - self.low)[:, None], made)

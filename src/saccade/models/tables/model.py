@@ -115,14 +115,40 @@ class TermModel:
                     takes[column] &= bool(np.isfinite(value).all())
         return takes
 
+    @property
+    def term_names(self) -> list[str] | None:
+        """The names of the terms, those of their columns; None where columns have none."""
+        names = self.columns
+        return None if names is None else [" × ".join(names[column] for column in term.columns) for term in self.terms]
+
     def name_of(self, column: int) -> str:
         return f"column {column}" if self.columns is None else f"column {self.columns[column]!r}"
 
-    def refusal(self, raw: RawColumns, row: int, number: int) -> ValueError | None:
+    def refusal(
+        self, raw: RawColumns, row: int, number: int, among: NDArray[np.intp] | None = None
+    ) -> ValueError | None:
         """Return what says which value of a row a term refuses; ``number`` is the row's among a user's rows."""
+        refused = self.refused(raw, row, among)
+        if refused is None:
+            return None
+        what, missing = refused
+        remedy = "impute it" if missing else "map it to one that it takes"
+        return ValueError(
+            f"Row {number} of X has {what}, and the model has no way for that: {remedy}, or fit the model with a step "
+            "that takes it."
+        )
+
+    def refused(self, raw: RawColumns, row: int, among: NDArray[np.intp] | None = None) -> tuple[str, bool] | None:
+        """Return which value of a row a term refuses, and whether it is a missing one; None where none does.
+
+        ``among`` are the columns that are there; all where it is None.
+        """
         one = np.array([row], dtype=np.uint32)
+        there = None if among is None else set(among.tolist())
         for term in self.terms:
-            if isinstance(term, NoTerm) or np.isfinite(term.values(lambda name: raw.some(name, one))).all():
+            if isinstance(term, NoTerm) or (there is not None and not there.issuperset(term.columns)):
+                continue
+            if np.isfinite(term.values(lambda name: raw.some(name, one))).all():
                 continue
             column = term.columns[0]
             value, categories = raw.some(column, one)[0], self.categories.get(column)
@@ -132,9 +158,5 @@ class TermModel:
             else:
                 missing = value is None or value != value
                 what = "NaN" if missing else f"{value!r}"
-            remedy = "impute it" if missing else "map it to one that it takes"
-            return ValueError(
-                f"Row {number} of X has {what} in {self.name_of(column)}, and the model has no way for that: "
-                f"{remedy}, or fit the model with a step that takes it."
-            )
+            return f"{what} in {self.name_of(column)}", bool(missing)
         return None

@@ -49,6 +49,11 @@ class TermSource:
         self._last = (term, rows.copy(), values)
         return values
 
-    def explain(self, row: int) -> ValueError | None:
-        """Return the error that says why this row has no margin, if a value is refused."""
-        return self._model.refusal(self.raw, row, row)
+    def explain(self, row: int, among: NDArray[np.intp] | None = None) -> ValueError | None:
+        """Return the error that says why this row has no margin, if a value is refused; ``among`` are columns."""
+        return self._model.refusal(self.raw, row, row, among)
+
+    def refused(self, row: int, among: NDArray[np.intp]) -> str | None:
+        """Return the same in a few words."""
+        refused = self._model.refused(self.raw, row, among)
+        return None if refused is None else refused[0]

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from saccade.exceptions import NotNumbersError
 from saccade.models.categories import Categories, is_missing
-from saccade.reading.arrays import ArraySource, Selection
+from saccade.reading.arrays import Selection
 from saccade.reading.sparse import CsrSource
-from saccade.reading.tables import ColumnSource, Table, as_table
+from saccade.reading.tables import Table, as_table
 
 __all__ = ["Held", "Kinds", "Lacking", "RawColumns", "held", "raw_columns"]
 
@@ -156,9 +156,9 @@ class _SourceColumns:
         categories = self._kinds.categories.get(column)
         if categories is None:
             return values
-        if _are_numbers(categories):
+        if categories.are_numbers:
             return _as_taken(values, column, self._kinds, f"Column {column}")
-        return np.where(np.isnan(values), categories.values.size + 1, values).astype(np.intp)
+        return _checked_codes(values, categories)
 
     def take(self, rows: Selection) -> "_SourceColumns":
         return _SourceColumns(self._source.take(rows), self._kinds)
@@ -166,14 +166,16 @@ class _SourceColumns:
 
 def raw_columns(X: Any, kinds: Kinds) -> RawColumns:
     """Return the columns of rows that were checked, or of a source."""
-    if isinstance(X, ArraySource | CsrSource):
+    if isinstance(X, CsrSource):
         X = X.X
     if sp.issparse(X):
         return _SourceColumns(_CscSource(X.tocsc()), kinds)
     if isinstance(X, Table):
         return _TableColumns(X, kinds)
-    if isinstance(X, ColumnSource) or (hasattr(X, "fill") and hasattr(X, "take") and not hasattr(X, "dtype")):
-        return X if isinstance(X, Held) else _SourceColumns(X, kinds)
+    if isinstance(X, Held):
+        return X
+    if hasattr(X, "fill") and hasattr(X, "take") and not hasattr(X, "dtype"):
+        return _SourceColumns(X, kinds)
     table = as_table(X)
     return _ArrayColumns(np.asarray(X), kinds) if table is None else _TableColumns(table, kinds)
 
@@ -234,7 +236,7 @@ def _number(value: Any) -> float:
 
 def _codes_of(values: NDArray[Any], categories: Categories) -> Codes:
     if values.dtype.kind in "fiub":
-        if _are_numbers(categories):
+        if categories.are_numbers:
             return _matched(values, categories)
         different, place = np.unique(values, return_inverse=True)
         return np.append(_looked_up(different, categories), categories.values.size + 1)[place]
@@ -247,8 +249,11 @@ def _codes_of(values: NDArray[Any], categories: Categories) -> Codes:
     )
 
 
-def _are_numbers(categories: Categories) -> bool:
-    return categories.values.dtype.kind in "fiub"
+def _checked_codes(values: NDArray[np.float64], categories: Categories) -> Codes:
+    """Return numbers as the codes that they are; one that is none stands for any other value."""
+    n = categories.values.size
+    are_codes = (values >= 0) & (values < n) & (values == np.floor(values))
+    return np.where(np.isnan(values), n + 1, np.where(are_codes, values, n)).astype(np.intp)
 
 
 def _matched(values: NDArray[Any], categories: Categories) -> Codes:
@@ -266,7 +271,7 @@ def _looked_up(different: NDArray[Any], categories: Categories) -> Codes:
     """Return the codes of values that are all different."""
     return (
         _codes_of(different, categories)
-        if different.dtype.kind not in "fiub" or _are_numbers(categories)
+        if different.dtype.kind not in "fiub" or categories.are_numbers
         else (
             np.array(
                 [

@@ -91,6 +91,16 @@ class TreeModel:
         codes = np.union1d(nodes.column[nodes.first_word >= 0], list(self.categories))
         return self.walks.used[np.isin(self.walks.used, codes)]
 
+    @property
+    def used(self) -> NDArray[np.int32]:
+        """The columns that any tree asks for."""
+        return self.walks.used
+
+    @property
+    def takes_missing(self) -> NDArray[np.bool_]:
+        """(columns,) whether the library takes missing values, which it does everywhere or nowhere."""
+        return np.full(self.n_columns, self.ensemble.takes_missing)
+
     def columns_of(self, parts: NDArray[np.intp]) -> NDArray[np.intp]:
         trees = parts if self.unit.size == 0 else self.unit[parts]
         asked = dict.fromkeys(
