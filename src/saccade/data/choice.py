@@ -87,6 +87,8 @@ def kinds_of(data: DataFile, target: str | None, choice: Choice) -> list[ColumnK
     A column is one of texts where most of its values are, in the first rows of a CSV file, or by its type.
     """
     seen, labels = data.seen(), _labels(data, target)
+    if choice.categorical and not seen:
+        raise DataFileError(f"{data.path}: NumPy arrays hold no categories. Write a table, as CSV or Parquet.")
     kinds: list[ColumnKind] = []
     for place, name in enumerate(labels):
         held = seen.get(place)

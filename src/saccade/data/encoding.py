@@ -22,8 +22,8 @@ FEWEST = 10
 # So many of a column are kept at the most, and so many different values are counted of a column, and of all together.
 MOST_KEPT = 1_000
 MOST_COUNTED, MOST_COUNTED_IN_ALL = 100_000, 1_000_000
-# Numbers that are written in one way only: no +1, 01, 1.50 or 1e3.
-_PLAIN = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{0,8}[1-9])?")
+# Numbers as tables have them, and no +1, 01, 1.50 or 1e3, which may be codes.
+_PLAIN = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{0,8}[1-9]|\.0)?")
 EMPTY, ALIKE, RARE = "no values", "nearly the same in all rows", "no value is in {:,} rows or more"
 
 

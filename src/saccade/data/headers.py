@@ -101,8 +101,6 @@ def _has_names(first: list[str], second: list[str], wanted: Wanted) -> bool:
         return True
     if wanted.target is not None and not _is_number(wanted.target):
         return True
-    if wanted.target is not None and wanted.target not in first:  # the number of a column, then
-        return False
     words = [j for j, field in enumerate(first) if _is_word(field)]
     if not words:
         return first == [str(j) for j in range(len(first))] and len(first) > 2  # as pandas numbers columns

@@ -72,7 +72,7 @@ def warn_of_left_out(path: str, encoding: Encoding, kinds: Sequence[ColumnKind])
     """Warn of columns of texts that are not learned from."""
     for j, column in enumerate(encoding.columns):
         if isinstance(column, LeftOut) and kinds[j] is ColumnKind.TEXTS:
-            name = repr(encoding.name(j)) if encoding.names is not None else encoding.name(j)
+            name = j if encoding.names is None else repr(encoding.name(j))
             warnings.warn(
                 f"{path}: column {name} is left out: {column.why}. Say so with ignore=, or --ignore; or have the "
                 "values that are common learned from: categorical=, or --categorical.",
