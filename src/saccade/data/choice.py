@@ -104,6 +104,10 @@ def kinds_of(data: DataFile, target: str | None, choice: Choice) -> list[ColumnK
             kinds.append(ColumnKind.CATEGORIES)
         else:
             kinds.append(ColumnKind.TEXTS if is_text else ColumnKind.NUMBERS)
+    if target is None and data.zero_based is None:
+        texts = [repr(name) for name, kind in zip(labels, kinds, strict=True) if kind is ColumnKind.TEXTS]
+        such = f" Columns of texts are {', '.join(texts[:8])}{' …' if len(texts) > 8 else ''}." if texts else ""
+        raise DataFileError(f"{data.path}: name the column that is to be predicted: target=, or --target.{such}")
     plain = all(kind is ColumnKind.NUMBERS for kind in kinds) and not choice.numeric
     return None if plain or data.zero_based is not None else kinds
 
