@@ -366,19 +366,21 @@ class RememberingLearner:
         self.w, self.b, self.t = np.zeros(n), 0.0, 1
         self.sum_w, self.sum_b, self.sum_weight = np.zeros(n), 0.0, 0.0
         self.norms, self.clock, self.multiplier, self.tracked = [], 0.0, 1.0, 0
-        self.margins = {}  # row: by how much its margin exceeded 1, and the clock then
+        self.begun = 0.0  # the clock when the pass began
+        self.margins = {}  # row: by how much its margin exceeded 1, and the clock when the pass of its reading began
         self.skipped = self.updates = self.important = self.missed = 0
 
     def clear(self, row):
         excess, then = self.margins.get(row, (-math.inf, 0.0))
-        wandering = 0.048 * self.multiplier * (np.mean(self.norms) if self.norms else 0.0)
-        return excess > 0 and excess > wandering * math.sqrt(self.clock - then)
+        wandering = 0.038 * self.multiplier * (np.mean(self.norms) if self.norms else 0.0)
+        return excess > 0 and excess > wandering * math.sqrt(self.begun - then)
 
     def witness(self, t):
         u = uniform(self.seed, AUDIT, t)
         return u < self.audit, u < max(self.audit, 1 / 512) or u * t < 2
 
     def go_over(self, X, y, rows):
+        self.begun = self.clock
         for start in range(0, len(rows), self.BLOCK):
             block = rows[start : start + self.BLOCK]
             skipped = [self.clear(row) and not self.witness(self.t + 1 + k)[1] for k, row in enumerate(block)]
@@ -407,7 +409,7 @@ class RememberingLearner:
             self.multiplier *= math.exp(max(0.2, 0.5 / math.sqrt(self.tracked)) * (missed - self.delta))
         before = self.margins.get(row, (math.inf, 0.0))[0]
         excess = margin - 1 if margin - 1 <= before else (margin - 1 + float(before)) / 2  # what rose may fall back
-        self.margins[row] = (np.float32(excess), self.clock)
+        self.margins[row] = (np.float32(excess), self.begun)
         self.shrink()
         if margin < 1:
             self.updates += 1

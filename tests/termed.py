@@ -9,6 +9,7 @@ from saccade.models.tables.loaded import LoadedTerms
 from saccade.models.tables.maps import (
     Bins,
     Clip,
+    Elementwise,
     Fill,
     Indicate,
     Match,
@@ -48,6 +49,12 @@ def rows_of(n=4000, seed=0, *, gaps=0.1):
     return frame
 
 
+def looked_up(column, categories, table):
+    """Return features by category; NaN stands for what is refused."""
+    refused = np.isnan(table).any(axis=1)
+    return Lookup(column, categories, np.where(refused[:, None], 0.0, table), refused)
+
+
 def _splines(extrapolation="constant"):
     knots = np.array([-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0])
     return Splines(knots, np.eye(5)[:, :4], 2, extrapolation, -1.0, 2.0)
@@ -59,17 +66,17 @@ def blocks(rng):
     filled = mapped(Raw(5), Fill(np.nan, np.array([0.25])))
     onehot = np.vstack([np.eye(4), np.zeros((2, 4))])
     made = [
-        Lookup(0, STATES, onehot),
+        looked_up(0, STATES, onehot),
         mapped(mapped(Raw(1), Fill(np.nan, np.array([38.0]))), standard),
         mapped(Raw(1), Indicate(np.nan)),
         mapped(
             mapped(Raw(2), Quantiles(np.array([1.0, 10, 20, 90]), np.linspace(0, 1, 4), True)), Select(np.zeros(2, int))
         ),
-        Lookup(3, np.array(["low", "high"], dtype=object), np.array([[0.0], [1.0], [np.nan], [np.nan]])),
+        looked_up(3, np.array(["low", "high"], dtype=object), np.array([[0.0], [1.0], [np.nan], [np.nan]])),
         mapped(filled, _splines()),
         mapped(mapped(filled, Power(np.array([0.4]), False)), Clip(np.array([-1.0]), np.array([1.0]))),
         mapped(filled, Threshold(np.array([0.1]))),
-        Lookup(6, KINDS, np.vstack([np.eye(3), np.zeros((2, 3))])),
+        looked_up(6, KINDS, np.vstack([np.eye(3), np.zeros((2, 3))])),
         mapped(
             mapped(Raw(7), Bins(np.array([10.0, 40.0]))),
             Match(np.arange(3.0), np.vstack([np.eye(3), np.zeros((2, 3))])),
@@ -79,7 +86,7 @@ def blocks(rng):
             (Monomials(np.array([[1, 1, 0], [0, 1, 1]])),),
             (
                 mapped(mapped(Raw(1), Fill(np.nan, np.array([38.0]))), standard),
-                Lookup(
+                looked_up(
                     3,
                     np.array(["low", "high"], dtype=object),
                     np.array([[0.0, 1], [1.0, 0], [np.nan] * 2, [np.nan] * 2]),
@@ -87,7 +94,8 @@ def blocks(rng):
             ),
         ),
     ]
-    widths = [4, 1, 1, 2, 1, 4, 1, 1, 3, 3, 2]
+    made.append(mapped(Raw(2), Elementwise("log1p")))
+    widths = [4, 1, 1, 2, 1, 4, 1, 1, 3, 3, 2, 1]
     places = np.split(np.arange(sum(widths)), np.cumsum(widths)[:-1])
     return [Block(own, block) for own, block in zip(places, made, strict=True)], sum(widths)
 

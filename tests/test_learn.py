@@ -354,7 +354,7 @@ def test_what_is_remembered_of_all_batches_grows_older_alike(folder, few_rows_ar
         before = [memory.copy() for memory in memories]
         clock = learners[0].state.scalars[CLOCK]
         grow_older(learners, memories, *rest)
-        ages.append((clock, [old[0, :, 1] - new[0, :, 1] for old, new in zip(before, memories, strict=True)]))
+        ages.append((clock, [new[0, :, 1] - old[0, :, 1] for old, new in zip(before, memories, strict=True)]))
 
     monkeypatch.setattr("saccade.data.learning.grow_older", watched)
     parts("csv")

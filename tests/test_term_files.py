@@ -13,7 +13,7 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.frozen import FrozenEstimator
-from termed import NAMES, estimator_of, model_of, rows_of
+from termed import NAMES, estimator_of, looked_up, model_of, rows_of
 
 import saccade
 from saccade.exceptions import ModelFileError
@@ -21,7 +21,7 @@ from saccade.files.archive import Archive, read_archive, signed, write_archive
 from saccade.files.terms import terms_from, terms_parts
 from saccade.models.categories import Categories
 from saccade.models.tables.assembling import assemble
-from saccade.models.tables.blocks import Block, Foreign, Lookup
+from saccade.models.tables.blocks import Block, Foreign
 from saccade.models.tables.loaded import LoadedTerms
 from saccade.models.tables.terms import NoTerm
 
@@ -83,7 +83,7 @@ def test_a_threshold_is_kept(tmp_path):
 
 def test_a_transformer_that_is_used_as_it_is_is_named_and_nothing_is_written(tmp_path):
     blocks = [
-        Block(np.array([0]), Lookup(0, np.array(["NY"], dtype=object), np.array([[1.0], [0.0], [0.0]]))),
+        Block(np.array([0]), looked_up(0, np.array(["NY"], dtype=object), np.array([[1.0], [0.0], [0.0]]))),
         Block(np.array([1]), Foreign(7, lambda values: np.log1p(values)[:, None], "FunctionTransformer(log1p)", True)),
     ]
     model = assemble(blocks, np.array([[1.0, 0.5]]), np.array([-1.5]), np.array([0, 1]), N, NAMES)
@@ -241,6 +241,17 @@ def test_terms_that_would_look_up_what_is_not_there_are_refused(name):
     archive = archived(model)
     HOSTILE[name](archive)
     with pytest.raises(ModelFileError):
+        terms_from(archive, model.classes)
+
+
+def test_a_function_that_is_not_on_the_list_is_not_looked_up():
+    model = model_of()
+    archive = archived(model)
+    (named,) = [
+        m for block in archive.header["terms"]["terms"][2]["blocks"] for m in block["maps"] if m["map"] == "Elementwise"
+    ]
+    named["function"] = "save"
+    with pytest.raises(ModelFileError, match="'save' is no function"):
         terms_from(archive, model.classes)
 
 

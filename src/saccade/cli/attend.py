@@ -101,8 +101,9 @@ def attend(
     Where DATA is what saccade fit learned from with --hold-out, the rows that were held out are taken.
 
     MODEL is a file that saccade wrote, the text file of a LightGBM model, the JSON or UBJSON file of an XGBoost
-    model, or a .skops file of a fitted scikit-learn linear model. A certified model is certified anew, with the costs
-    and groups that it has. The files of LightGBM and XGBoost know classes by number: 0, 1, …
+    model, or a .skops file of a fitted scikit-learn linear model, alone or behind a pipeline of steps that work column
+    by column. A certified model is certified anew, with the costs and groups that it has. The files of LightGBM and
+    XGBoost know classes by number: 0, 1, …
     """
     import numpy as np
 

@@ -12,7 +12,7 @@ from saccade.exceptions import ModelFileError
 from saccade.files.archive import Archive
 from saccade.models.tables import maps
 
-__all__ = ["MapAudit", "ascending", "map_from", "map_parts", "reals"]
+__all__ = ["MapAudit", "ascending", "is_saved", "map_from", "map_parts", "reals"]
 
 Reals = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
@@ -154,10 +154,18 @@ def _power(found: MapAudit) -> maps.Power:
     return maps.Power(found.reals("exponents", found.width), found.field("box_cox", bool))
 
 
+def _elementwise(found: MapAudit) -> maps.Elementwise:
+    name = found.field("function", str)
+    if name not in maps.UFUNCS:
+        raise found.impossible(f"{name[:40]!r} is no function that is taken by name")
+    return maps.Elementwise(name)
+
+
 # Each kind of map, and what makes it again of audited fields.
 _KINDS: dict[str, tuple[type, Callable[[MapAudit], maps.Map]]] = {
     "Bins": (maps.Bins, _bins),
     "Clip": (maps.Clip, _clip),
+    "Elementwise": (maps.Elementwise, _elementwise),
     "Fill": (maps.Fill, _fill),
     "Indicate": (maps.Indicate, _indicate),
     "Match": (maps.Match, _match),
@@ -171,12 +179,15 @@ _KINDS: dict[str, tuple[type, Callable[[MapAudit], maps.Map]]] = {
 }
 
 
+def is_saved(step: maps.Map) -> bool:
+    """Whether a map is of a kind that files hold: any but the functions of users."""
+    name = type(step).__name__
+    return name in _KINDS and type(step) is _KINDS[name][0]
+
+
 def map_parts(step: maps.Map, path: str, width: int, arrays: Arrays) -> dict[str, Any]:
     """Return what JSON can hold of a map that takes so many features, and add its arrays."""
-    name = type(step).__name__
-    if name not in _KINDS or type(step) is not _KINDS[name][0]:
-        raise TypeError(f"A map of the kind {name} cannot be saved yet, only {', '.join(_KINDS)}.")
-    about: dict[str, Any] = {"map": name}
+    about: dict[str, Any] = {"map": type(step).__name__}
     for own in fields(step):  # type: ignore[arg-type]  # all are dataclasses
         value = getattr(step, own.name)
         if isinstance(value, str | bool | np.bool_ | int | np.integer):

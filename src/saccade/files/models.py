@@ -21,8 +21,8 @@ FORMAT = 2
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to one file of arrays and JSON; an older file stays as it was until the new one is whole.
 
-    Of the model behind an ``AttentiveClassifier`` the weights or the trees are kept: what is loaded can be read,
-    certified anew and asked, but the model itself cannot be fitted again.
+    Of the model behind an ``AttentiveClassifier`` the weights, the terms or the trees are kept: what is loaded can be
+    read, certified anew and asked, but the model itself cannot be fitted again.
     """
     save_with(model, path, None)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from saccade.exceptions import ModelFileError
 from saccade.files.archive import Archive
 from saccade.files.categories import categories_from, categories_parts
-from saccade.files.maps import ascending, map_from, map_parts, reals
+from saccade.files.maps import ascending, is_saved, map_from, map_parts, reals
 from saccade.models.categories import Categories
 from saccade.models.tables.blocks import Foreign, Formula, Lookup
 from saccade.models.tables.loaded import LoadedTerms
@@ -70,21 +70,29 @@ def _block_parts(
 ) -> tuple[dict[str, Any], int]:
     """Return what JSON can hold of a block, and how many features it has."""
     if isinstance(block, Foreign):
-        raise TypeError(
-            f"The model cannot be saved: {block.name} makes features of {model.name_of(block.column)} by code of its "
-            "own, which would have to be pickled, and a file that is safe to load holds no code. Replace it by steps "
-            "of scikit-learn that saccade takes apart, or apply it to the table before the model, and fit anew."
-        )
+        raise _foreign(model, block.columns, block.name)
     if isinstance(block, Lookup):
-        arrays[f"{path}.table"] = block.table
+        arrays |= {f"{path}.table": block.table, f"{path}.refused": block.refused}
         return {"lookup": block.column}, int(block.table.shape[1])
     inputs = [_block_parts(model, own, f"{path}.inputs.{k}", arrays) for k, own in enumerate(block.inputs)]
     width, steps = sum(of_input for _, of_input in inputs) if inputs else 1, []
     for k, step in enumerate(block.maps):
+        if not is_saved(step):
+            raise _foreign(model, block.columns, getattr(step, "name", type(step).__name__))
         steps.append(map_parts(step, f"{path}.maps.{k}", width, arrays))
         width = width if step.width is None else step.width
     about: dict[str, Any] = {"maps": steps}
     return {**about, "inputs": [own for own, _ in inputs]} if inputs else {**about, "column": block.columns[0]}, width
+
+
+def _foreign(model: TermModel, columns: tuple[int, ...], name: str) -> TypeError:
+    """Return the error about a transformer, or a function, that is used as it is."""
+    of = " and ".join(map(model.name_of, columns))
+    return TypeError(
+        f"The model cannot be saved: {name} makes features of {of} by code of its own, which would have to be pickled, "
+        "and a file that is safe to load holds no code. Replace it by steps of scikit-learn that saccade takes apart, "
+        "or apply it to the table before the model, and fit anew."
+    )
 
 
 def terms_from(archive: Archive, classes: NDArray[Any]) -> tuple[TermModel, LoadedTerms]:
@@ -190,7 +198,8 @@ class _Reader:
         match entry:
             case {"lookup": column} if type(column) is int and column in columns:
                 table = reals(self._archive, f"{path}.table", (self._codes_of(column, path), None))
-                return Lookup(column, self._categories[column].values, table), int(table.shape[1])
+                refused = self._archive.array(f"{path}.refused", np.bool_, table.shape[:1])
+                return Lookup(column, self._categories[column].values, table, refused), int(table.shape[1])
             case {"maps": list(steps), "column": column} if type(column) is int and column in columns:
                 self._is_number(column, path)
                 return self._formula((column,), (), steps, path, 1)

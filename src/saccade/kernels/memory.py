@@ -3,8 +3,10 @@
 Margins go to and fro, so that one that has risen since the reading before is remembered as half as far up. Between two
 readings a margin wanders, because the weights take steps: like a random walk whose variance grows with the sum of the
 squared step lengths, the clock. So an example whose margin exceeded the importance threshold by more than
-T sqrt(time since then) is still clear, and is skipped unread. T is what a step of length 1 is expected to move a margin
-by, in proportion to the squared norm of a row, times the multiplier that follows the audited misses.
+T sqrt(age) is still clear, and is skipped unread. T is what a step of length 1 is expected to move a margin by, in
+proportion to the squared norm of a row, times the multiplier that follows the audited misses. The age is what the clock
+counted in whole passes, the one of the reading among them: within a pass margins hardly depend on how long ago they
+were read, for weights that have settled go to and fro, too.
 """
 
 import math
@@ -15,10 +17,10 @@ from numpy.typing import NDArray
 
 from saccade.kernels.compiling import inlined, internal, kernel
 from saccade.kernels.randomness import uniform_of
-from saccade.kernels.state import CLOCK, MEAN_NORM2, MULTIPLIER
+from saccade.kernels.state import MEAN_NORM2, MULTIPLIER
 
 # A step along one row moves the margin of another by this share of their squared norm, before misses say otherwise.
-WANDERING = 0.048
+WANDERING = 0.038
 
 
 class Picked(NamedTuple):
@@ -44,22 +46,22 @@ def squared_reach(scalars, settings):
 
 
 @inlined
-def is_clear(memory, i, reach, clock):
+def is_clear(memory, i, reach):
     """Whether this example's margin is clear from memory alone."""
     excess = memory[i, 0]
-    return (excess > 0) & (excess * excess > reach * (clock - memory[i, 1]))
+    return (excess > 0) & (excess * excess > reach * memory[i, 1])
 
 
 @inlined
-def remember(memory, i, scalars, excess):
-    """Write down by how much this example's margin exceeds the importance threshold, and when.
+def remember(memory, i, excess):
+    """Write down by how much this example's margin exceeds the importance threshold, now.
 
     A margin that has risen is expected to fall back: it counts as the mean of now and before.
     """
     if memory.shape[0] > 0:
         before = memory[i, 0]
         memory[i, 0] = 0.5 * (excess + before) if -math.inf < before < excess else excess
-        memory[i, 1] = scalars[CLOCK]
+        memory[i, 1] = 0.0
 
 
 @inlined
@@ -72,26 +74,35 @@ def is_witness(settings, coin, t):
 def pick(rows, begin, end, weights, memory, scalars, settings, coins, t, picked):
     """Pick the examples of a block that memory does not skip; return how many, the last step, and what weight is left.
 
-    All at once and without a branch that depends on the data, for it would be guessed wrongly every third time.
+    All at once and without a branch that depends on the data, for it would be guessed wrongly every third time: so
+    conditions are joined by operators that evaluate both sides.
     """
-    reach, clock = squared_reach(scalars, settings), scalars[CLOCK]
+    reach = squared_reach(scalars, settings)
     remembers, weighted = memory.shape[0] > 0, weights.shape[0] > 0
     count, passed = 0, 0.0
     for r in range(begin, end):
-        weight = weights[rows[r]] if weighted else 1.0
-        if weight == 0:
-            continue
-        t += 1
+        i = rows[r]
+        weight = weights[i] if weighted else 1.0
+        t += weight != 0
         coin = uniform_of(coins, t)
-        skipped = remembers and is_clear(memory, rows[r], reach, clock) and not is_witness(settings, coin, t)
-        picked.place[count], picked.step[count], picked.coin[count], picked.passed[count] = r, t, coin, passed
+        clear = remembers and is_clear(memory, i, reach) & (not is_witness(settings, coin, t))
+        skipped = clear | (weight == 0)
+        picked.place[count], picked.step[count], picked.coin[count] = r, t, coin
+        picked.passed[count] = passed
         passed = passed + weight if skipped else 0.0
         count += not skipped
     return count, t, passed
 
 
 @kernel
+def age_all(memory, age):
+    """Let all that is remembered be older. numpy would keep other threads waiting meanwhile, and take longer."""
+    for i in range(memory.shape[0]):
+        memory[i, 1] += age
+
+
+@kernel
 def age_rows(memory, rows, age):
-    """Let what is remembered of these rows be older. numpy would keep other threads waiting meanwhile."""
+    """Let what is remembered of these rows be older."""
     for r in range(rows.shape[0]):
-        memory[rows[r], 1] -= age
+        memory[rows[r], 1] += age

@@ -15,7 +15,6 @@ from saccade.kernels.rows import dot, squared_norm
 from saccade.kernels.state import (
     ALGORITHM1,
     CHANGES,
-    CLOCK,
     INTERCEPT,
     LOSS,
     MEAN_NORM2,
@@ -111,7 +110,7 @@ def examine(state, walk, settings, checkpoints, memory, i, values, c, u, inner, 
         elif walking:
             stop = walk_over(values, state, walk, settings, checkpoints, c)[0]
     if t > FIRST_SCORED if walking else is_remembered(memory, i):
-        clear = memory.shape[0] > 0 and is_clear(memory, i, squared_reach(scalars, settings), scalars[CLOCK])
+        clear = memory.shape[0] > 0 and is_clear(memory, i, squared_reach(scalars, settings))
         missed = stop or clear
         score(scalars, counters, settings, chosen, margin < settings.law.theta, missed)
     if teaches:
@@ -145,7 +144,7 @@ def take_example(state, walk, settings, checkpoints, memory, i, indices, values,
     elif checkpoints is not None and settings.attentive and not settings.fair:
         teaches = True
         teach(values, state, walk, settings, checkpoints, c, inner)
-    remember(memory, i, state.scalars, margin - settings.law.theta)
+    remember(memory, i, margin - settings.law.theta)
     length = learn_from(state, settings, indices, values, c, t, weight, inner, margin)
     state.counters[CHANGES] += (length > 0) + witness
     if checkpoints is not None and (teaches or is_walking(state.scalars, settings)):  # a call takes time

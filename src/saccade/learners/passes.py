@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from saccade.kernels import state as codes
 from saccade.kernels.budget import train_budget_dense, train_budget_sparse
-from saccade.kernels.memory import Picked, age_rows
+from saccade.kernels.memory import Picked, age_all, age_rows
 from saccade.kernels.state import Moments, State
 from saccade.kernels.training import train_dense, train_sparse
 from saccade.learners.online import OnlineLearner
@@ -22,7 +22,7 @@ __all__ = ["Memory", "Team", "grow_older", "new_memory"]
 BLOCK = 512
 
 # (learners, rows, 2): by how much the margin of an example exceeded the importance threshold when it was last read, and
-# the learner's clock then. Eight bytes a row and learner; no rows where nothing is remembered.
+# how old this is, by the learner's clock. Eight bytes a row and learner; no rows where nothing is remembered.
 Memory = NDArray[np.float32]
 Whole = NDArray[np.integer]
 Order = NDArray[np.uint32]
@@ -37,20 +37,15 @@ def new_memory(n_learners: int, n_rows: int) -> Memory:
 
 
 def grow_older(learners: Sequence[OnlineLearner], memories: Sequence[Memory], rows: Order | None = None) -> None:
-    """Let the clock of every learner begin anew, and what is remembered of all rows, or of some, be as much older.
-
-    So what was read lately is told apart to the bit, however long the clock has run before.
-    """
+    """Let the clock of every learner begin anew, and what is remembered of all rows, or of some, be as much older."""
     kept = [memory for memory in memories if memory.size]
     for k, learner in enumerate(learners):
-        if kept:
-            with np.errstate(over="ignore", invalid="ignore"):  # what is older than any number is read
-                clock = np.float32(learner.state.scalars[codes.CLOCK])
-                for memory in kept:
-                    if rows is None:
-                        memory[k, :, 1] -= clock
-                    else:
-                        age_rows(memory[k], rows, clock)
+        clock = learner.state.scalars[codes.CLOCK]
+        for memory in kept:
+            if rows is None:
+                age_all(memory[k], clock)
+            else:
+                age_rows(memory[k], rows, clock)
         learner.state.scalars[codes.CLOCK] = 0.0
 
 
@@ -64,13 +59,15 @@ class Team:
     def __init__(self, learners: Sequence[OnlineLearner], positive: Sequence[int], memory: Memory) -> None:
         self._learners, self._positive, self._memory = learners, positive, memory
         self._together: State | None = None
+        self._labels: Whole | None = None  # of which there are the targets
+        self._targets: list[NDArray[np.int8]] = []
 
     def learn(self, X: Rows, labels: Whole, rows: Order, weight: Reals) -> int:
         """Learn from the given rows in turn; return -1, or a row that is not finite."""
         if sp.issparse(X) and self._learners[0].settings.limit == X.shape[1]:
             return self._learn_together(X, labels, rows, weight)
-        for learner, code, remembered in zip(self._learners, self._positive, self._memory, strict=True):
-            bad = _learn_alone(learner, X, (labels == code).view(np.int8), rows, weight, remembered)
+        for learner, target, remembered in zip(self._learners, self._targets_of(labels), self._memory, strict=True):
+            bad = _learn_alone(learner, X, target, rows, weight, remembered)
             if bad >= 0:
                 return bad
         return -1
@@ -87,6 +84,12 @@ class Team:
                     if mine is not None and side_by_side is not None:  # no potential
                         mine[:] = side_by_side[:, k]
         self._together = None
+
+    def _targets_of(self, labels: Whole) -> list[NDArray[np.int8]]:
+        """Return for each learner which labels are its own: the same in every pass over the same ones."""
+        if labels is not self._labels:
+            self._labels, self._targets = labels, [(labels == code).view(np.int8) for code in self._positive]
+        return self._targets
 
     def _learn_together(self, X: Rows, labels: Whole, rows: Order, weight: Reals) -> int:
         states = [learner.state for learner in self._learners]

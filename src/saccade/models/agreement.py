@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.models.additive import Additive
-from saccade.models.apart import ACCEPTED, innermost
+from saccade.models.apart import ACCEPTED
 from saccade.models.tables.loaded import LoadedTerms
+from saccade.models.thresholds import innermost
 from saccade.reading.inputs import feature_names
 from saccade.reading.plan import decided
 from saccade.reading.tables import as_table, take_rows
@@ -141,8 +142,8 @@ def _as_frame(model: Any, X: Any) -> Any:
         import pandas  # noqa: F401 - narwhals asks for it
     except ModuleNotFoundError as missing:
         raise ModuleNotFoundError(
-            f"{_name(model)} takes its columns from a pandas or polars table, and X is one of Arrow. Install pandas, "
-            "so that its own labels can be compared.",
+            f"{type(model).__name__} takes its columns from a pandas or polars table, and X is one of Arrow. Install "
+            "pandas, so that its own labels can be compared.",
             name=missing.name,
         ) from missing
     made = frame.to_pandas()

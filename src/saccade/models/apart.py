@@ -2,17 +2,17 @@
 
 from typing import Any
 
-from saccade.models import linear
 from saccade.models.additive import Additive
+from saccade.models.pipelines import apart as pipelines
 from saccade.models.tables import encoded
 from saccade.models.tables import loaded as terms
-from saccade.models.thresholds import step_inside
+from saccade.models.thresholds import innermost
 from saccade.models.trees import apart as trees
 
-__all__ = ["ACCEPTED", "innermost", "take_apart"]
+__all__ = ["ACCEPTED", "take_apart"]
 
 # A kind is a module with take_apart(model), which returns None for a model of another kind, and ACCEPTED, in words.
-KINDS = (trees, terms, encoded, linear)
+KINDS = (trees, terms, encoded, pipelines)
 ACCEPTED = "; ".join(kind.ACCEPTED for kind in KINDS)
 
 
@@ -25,10 +25,3 @@ def take_apart(model: Any) -> Additive:
     inner = innermost(model)
     what = type(inner).__name__ if hasattr(inner, "fit") else f"{inner!r} is not an estimator, and"
     raise TypeError(f"{what} is no model that can be read part by part. Accepted are {ACCEPTED}.")
-
-
-def innermost(model: Any) -> Any:
-    """Return the model that decides, which an error is to name."""
-    while (inside := step_inside(model)) is not None:
-        model = inside
-    return model

@@ -3,37 +3,25 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from saccade.models.categories import Categories
-from saccade.models.thresholds import step_inside, threshold_of
 from saccade.reading.arrays import FLOATS_AND_BYTES
 from saccade.reading.inputs import check_numbers, not_finite
 from saccade.reading.plan import EACH
 from saccade.reading.sources import Source, column_source
 from saccade.reading.tables import take_rows
 
-__all__ = ["ACCEPTED", "LinearModel", "LoadedLinear", "in_fitting_precision", "take_apart"]
+__all__ = ["LinearModel", "LoadedLinear", "check_scores", "in_fitting_precision", "margin_at", "weights_of"]
 
 Reals = NDArray[np.float64]
-
-ACCEPTED = (
-    "fitted linear classifiers with coef_, intercept_ and classes_ (LinearSVC, LogisticRegression, SGDClassifier, "
-    "RidgeClassifier, LinearDiscriminantAnalysis, saccade's own), alone or at the end of a Pipeline of StandardScaler, "
-    "MinMaxScaler, MaxAbsScaler (both with clip=False) and RobustScaler, with or without FixedThresholdClassifier or "
-    "TunedThresholdClassifierCV around them"
-)
-
 
 # The square of a value within these, and that of a millionth of it, are normal numbers of single precision.
 SMALLEST, LARGEST = 1e-12, 1e12
@@ -138,37 +126,18 @@ class LoadedLinear(ClassifierMixin, BaseEstimator):
         return label
 
 
-def take_apart(model: Any) -> LinearModel | None:
-    """Return the weights by column of a linear model, the scaling of its pipeline folded in; None for other models.
-
-    They are copies: what happens to the model afterwards changes nothing.
-    """
-    names, threshold = getattr(model, "feature_names_in_", None), threshold_of(model)
-    scalers: list[Any] = []
-    while (inside := step_inside(model)) is not None:
-        if isinstance(model, Pipeline):
-            scalers += [step for _, step in model.steps if step not in (None, "passthrough", inside)]
-        model = inside
-        names = getattr(model, "feature_names_in_", None) if names is None else names
-        threshold = threshold_of(model) if threshold is None else threshold
-    if hasattr(model, "fit"):
-        check_is_fitted(model)
+def weights_of(model: Any) -> tuple[Reals, Reals, NDArray[Any]] | None:
+    """Return copies of the weights, the intercepts and the classes of a linear classifier; None for other models."""
     if not all(hasattr(model, name) for name in ("coef_", "intercept_", "classes_", "predict")):
         return None
     coef = np.atleast_2d(np.array(_dense(model.coef_), dtype=np.float64))
-    intercept = np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), (coef.shape[0],))
+    intercept = np.array(np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), (coef.shape[0],)))
     classes = np.array(model.classes_)
-    _check_scores(model, coef, classes)
-    if threshold is not None:
-        intercept = intercept - threshold.margin(model, classes, partial(_margin_at, model))
-    for scaler in reversed(scalers):
-        factor, shift = _scaling(scaler)
-        intercept, coef = intercept + coef @ shift, coef * factor
-    columns = None if names is None else tuple(map(str, names))
-    return LinearModel(np.ascontiguousarray(coef), np.array(intercept), classes, columns)
+    check_scores(model, coef, classes)
+    return coef, intercept, classes
 
 
-def _margin_at(model: Any, probability: float) -> float:
+def margin_at(model: Any, probability: float) -> float:
     """Return the margin at which the second class has this probability."""
     if getattr(model, "loss", None) == "modified_huber":  # SGDClassifier: p = (clip(margin, -1, 1) + 1) / 2
         return 2 * probability - 1
@@ -187,43 +156,20 @@ def _squares_fit(low: NDArray[Any], high: NDArray[Any]) -> bool:
     return bool(((largest == 0) | ((largest > SMALLEST) & (largest < LARGEST))).all())
 
 
-def _check_scores(model: Any, coef: Reals, classes: NDArray[Any]) -> None:
+def check_scores(model: Any, coef: Reals, classes: NDArray[Any]) -> None:
     """Raise unless there is one score for two classes, or one for each of several."""
     name = type(model).__name__
     if classes.size > 2 and hasattr(model, "decision_function_shape"):  # SVC and NuSVC
         raise TypeError(
             f"{name} decides between {classes.size} classes one against one: its weights belong to pairs of classes, "
-            f"and there is no score for each. Fit LinearSVC instead. Accepted are {ACCEPTED}."
+            f"and there is no score for each. Fit LinearSVC instead."
         )
     if coef.shape[0] != (1 if classes.size == 2 else classes.size):
         raise TypeError(
             f"{name} has {coef.shape[0]} scores for {classes.size} classes. If it was fitted on several targets "
-            f"(multilabel), fit a model for each. Accepted are {ACCEPTED}."
+            f"(multilabel), fit a model for each."
         )
 
 
 def _dense(coef: Any) -> Any:
     return coef.toarray() if hasattr(coef, "toarray") else coef
-
-
-def _scaling(scaler: Any) -> tuple[Reals, Reals]:
-    """Return what a feature is multiplied with, and what is then added."""
-    check_is_fitted(scaler)
-    n = scaler.n_features_in_
-    ones, zeros = np.ones(n), np.zeros(n)
-    if getattr(scaler, "clip", False):
-        raise TypeError(
-            f"{scaler!r} clips what lies outside of the rows that it was fitted on, so that its features do not simply "
-            f"add up. Use it with clip=False. Accepted are {ACCEPTED}."
-        )
-    if type(scaler) is StandardScaler:
-        factor = 1 / scaler.scale_ if scaler.with_std else ones
-        return factor, -factor * scaler.mean_ if scaler.with_mean else zeros
-    if type(scaler) is RobustScaler:
-        factor = 1 / scaler.scale_ if scaler.with_scaling else ones
-        return factor, -factor * scaler.center_ if scaler.with_centering else zeros
-    if type(scaler) is MaxAbsScaler:
-        return 1 / scaler.scale_, zeros
-    if type(scaler) is MinMaxScaler:
-        return scaler.scale_, scaler.min_
-    raise TypeError(f"{scaler!r} does not scale each feature by itself. Accepted are {ACCEPTED}.")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
-__all__ = ["Threshold", "at_threshold", "step_inside", "threshold_of"]
+__all__ = ["Threshold", "at_threshold", "innermost", "step_inside", "threshold_of"]
 
 # A score that equals the threshold has reached it, in scikit-learn, and a margin of 0 stands for the first class here.
 # Moving the threshold by this share gives equal scores the positive label in spite of rounding.
@@ -79,7 +79,18 @@ def step_inside(model: Any) -> Any:
         return next((step for _, step in reversed(model.steps) if step not in (None, "passthrough")), None)
     if isinstance(model, FrozenEstimator):
         return model.estimator
+    if hasattr(model, "best_estimator_"):  # GridSearchCV and its kin
+        return model.best_estimator_
+    if hasattr(model, "calibrated_classifiers_"):
+        return model.calibrated_classifiers_[0].estimator
     return _inside(model) if threshold_of(model) is not None else None
+
+
+def innermost(model: Any) -> Any:
+    """Return the model that decides, which an error is to name."""
+    while (inside := step_inside(model)) is not None:
+        model = inside
+    return model
 
 
 def threshold_of(wrapper: Any) -> Threshold | None:

@@ -108,7 +108,7 @@ def _families(priced: Priced, planning: Sample, terms: Terms, goal: Goal, seed: 
     if terms.fewest == "columns" and not priced.scores.each_needs_one:
         raise ValueError(
             "fewest='columns' chooses among parts of one column each, and a tree, or a pair of columns, asks for "
-            "several. Leave it out, and pass costs, what each column costs, for a plan of parts that ask for cheap ones."
+            "several. Leave it out, and pass costs, what each column costs, for a plan of parts with cheap ones."
         )
     if terms.fewest == "features":
         return plan_families(priced, planning.values, terms.boundary, terms.order, goal, seed)

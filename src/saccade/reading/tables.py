@@ -80,6 +80,10 @@ class Table(ColumnSource):
     def name(self, part: int) -> str:
         return str(self._frame.columns[self._place(part)])
 
+    def are_numbers(self, part: int) -> bool:
+        """Whether a column is held as numbers, some of which may be missing, and not by codes."""
+        return bool(self._frame[:, self._place(part)].dtype.is_numeric())
+
     def categorical(self, part: int) -> tuple[NDArray[np.integer[Any]], Column] | None:
         """Return the codes of a pandas column of categories, -1 where one is missing, and the categories; else None."""
         if not self._frame.implementation.is_pandas():
@@ -152,10 +156,20 @@ def _fetcher(frame: "nw.DataFrame[Any]") -> Callable[[int], Column]:
         return lambda part: np.asarray(native.to_series(part).to_numpy())
     if frame.implementation.is_pyarrow():
         return lambda part: _arrow_values(native.column(part))
-    return lambda part: np.asarray(frame[:, part].to_native().to_numpy())
+    return lambda part: _pandas_values(frame[:, part].to_native())
+
+
+def _pandas_values(series: Any) -> Column:
+    """Return a column of pandas; one of numbers that knows gaps, nullable or of Arrow, without Python's objects."""
+    kind = getattr(series.dtype, "numpy_dtype", None)
+    if kind is not None and kind.kind in "fiub" and series.hasnans:
+        return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
+    return np.asarray(series.to_numpy())
 
 
 def _arrow_values(column: Any) -> Column:
+    if hasattr(column.type, "value_type") and hasattr(column.type, "index_type"):  # a dictionary
+        column = column.cast(column.type.value_type)
     whole = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     return np.asarray(whole.to_numpy(zero_copy_only=False))
 

@@ -8,7 +8,18 @@ from numpy.typing import NDArray
 
 from saccade.models.categories import Categories
 from saccade.models.linear import LinearModel
-from saccade.models.tables.blocks import Block, Foreign, Formula, Lookup, Made, Raw, as_numbers, selected
+from saccade.models.tables.blocks import (
+    Block,
+    Columns,
+    Constant,
+    Foreign,
+    Formula,
+    Lookup,
+    Raw,
+    as_numbers,
+    expanded,
+    selected,
+)
 from saccade.models.tables.maps import Match
 from saccade.models.tables.model import TermModel
 from saccade.models.tables.pieces import pieces_of
@@ -30,12 +41,18 @@ def assemble(
     names: Sequence[str] | None,
 ) -> LinearModel | TermModel:
     """Return the model whose scores are intercept + coef · features; a plain linear one where features are lines."""
+    columns = None if names is None else tuple(map(str, names))
+    blocks = list(blocks)
+    if all(isinstance(block.made, Columns) for block in blocks):
+        return _linear(blocks, coef, intercept, classes, n_columns, columns)
     by_columns: dict[tuple[int, ...], list[Weighed]] = {}
-    for block in blocks:
+    for block in expanded(blocks):
         weights = coef[:, block.places]
-        if np.any(weights != 0):
-            for made, own in _weighed(block.made, weights):
-                by_columns.setdefault(made.columns, []).append((made, own))
+        if isinstance(block.made, Constant):
+            intercept = intercept + weights @ block.made.values
+        elif np.any(weights != 0):
+            made, own = _counting(block.made, weights)
+            by_columns.setdefault(made.columns, []).append((made, own))
     numbers, categories, as_held = _kinds(by_columns)
     by_columns = {
         columns: [(_by_number(made, numbers), weights) for made, weights in weighed]
@@ -46,7 +63,6 @@ def assemble(
         weighed = by_columns.get((column,))
         terms.append(NoTerm(column, intercept.size) if weighed is None else _term((column,), weighed, categories))
     terms += [_term(columns, several, categories) for columns, several in by_columns.items() if len(columns) > 1]
-    columns = None if names is None else tuple(map(str, names))
     lines = [_line(term) for term in terms]
     if all(line is not None for line in lines):
         slopes, constants = (np.stack([line[k] for line in lines if line is not None], axis=1) for k in (0, 1))
@@ -54,14 +70,31 @@ def assemble(
     return TermModel(tuple(terms), np.array(intercept), classes, columns, categories, as_held, n_columns)
 
 
-def _weighed(made: Made, weights: Reals) -> list[Weighed]:
+def _linear(
+    blocks: Sequence[Block],
+    coef: Reals,
+    intercept: Reals,
+    classes: NDArray[Any],
+    n_columns: int,
+    names: tuple[str, ...] | None,
+) -> LinearModel:
+    """Return the model of columns that are at most scaled."""
+    weights, constant = np.zeros((intercept.size, n_columns)), np.array(intercept, dtype=np.float64)
+    for block in blocks:
+        if isinstance(block.made, Columns):
+            (slope, at_zero), own = block.made.line(), coef[:, block.places]
+            np.add.at(weights.T, block.made.each, (own * slope).T)
+            constant += own @ at_zero
+    return LinearModel(weights, constant, classes, names)
+
+
+def _counting(made: Raw | Lookup | Formula | Foreign, weights: Reals) -> Weighed:
     """Return a block without the features that do not count."""
     counts = np.flatnonzero(np.any(weights != 0, axis=0))
-    if isinstance(made, Raw):
-        made = as_numbers(made)
+    known: Any = as_numbers(made) if isinstance(made, Raw) else made
     if counts.size < weights.shape[1]:
-        made = selected(made, counts)
-    return [(made, np.ascontiguousarray(weights[:, counts]))]  # by rows, as files give them back: sums keep their bits
+        known = selected(known, counts)
+    return known, np.ascontiguousarray(weights[:, counts])  # by rows, as files give them back: sums keep their bits
 
 
 def _kinds(
@@ -110,7 +143,7 @@ def _by_number(made: Lookup | Formula | Foreign, numbers: frozenset[int]) -> Loo
         values = made.categories.astype(np.float64)
         order = np.argsort(values)
         rows = np.concatenate([order, [values.size, values.size + 1]])
-        return Formula((made.column,), (Match(values[order], made.table[rows]),))
+        return Formula((made.column,), (Match(values[order], made.taken[rows]),))
     if isinstance(made, Formula) and made.inputs:
         return Formula(made.columns, made.maps, tuple(_by_number(block, numbers) for block in made.inputs))
     return made
@@ -122,7 +155,8 @@ def _by_code(made: Lookup | Formula | Foreign, categories: dict[int, Categories]
         own, of_model = Categories(made.categories, True).codes, categories[made.column].values.tolist()
         n = made.categories.size
         rows = [*(int(own.get(value, n)) for value in of_model), n, n + 1]
-        return Lookup(made.column, categories[made.column].values, np.ascontiguousarray(made.table[rows]))
+        table, refused = np.ascontiguousarray(made.table[rows]), made.refused[rows]
+        return Lookup(made.column, categories[made.column].values, table, refused)
     if isinstance(made, Formula) and made.inputs:
         return Formula(made.columns, made.maps, tuple(_by_code(block, categories) for block in made.inputs))
     return made
@@ -131,7 +165,7 @@ def _by_code(made: Lookup | Formula | Foreign, categories: dict[int, Categories]
 def _term(columns: tuple[int, ...], weighed: list[Weighed], categories: dict[int, Categories]) -> Term:
     coded = [(_by_code(made, categories), weights) for made, weights in weighed]
     if len(columns) == 1 and all(isinstance(made, Lookup) for made, _ in coded):
-        tables = [made.table @ weights.T for made, weights in coded if isinstance(made, Lookup)]
+        tables = [made.taken @ weights.T for made, weights in coded if isinstance(made, Lookup)]
         return Table(columns[0], np.ascontiguousarray(sum(tables)))
     if len(columns) == 1:
         formulas = [(made, weights) for made, weights in coded if isinstance(made, Formula)]

@@ -4,17 +4,32 @@ A column is *raw* until a step takes it as a number or as a category. From then 
 to, or a code that a table is looked up by; maps behind a table change the table, so that it stays one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saccade.models.categories import is_missing
-from saccade.models.tables.maps import Fill, Map, Select
+from saccade.models.tables.maps import Fill, Map, Scale, Select
 
-__all__ = ["Block", "Foreign", "Formula", "Lookup", "Made", "Raw", "as_numbers", "mapped", "selected"]
+__all__ = [
+    "Block",
+    "Columns",
+    "Constant",
+    "Foreign",
+    "Formula",
+    "Known",
+    "Lookup",
+    "Made",
+    "Raw",
+    "Values",
+    "as_numbers",
+    "expanded",
+    "mapped",
+    "selected",
+]
 
 Reals = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -47,14 +62,20 @@ class Lookup:
 
     column: int
     categories: NDArray[Any]  # different ones, none of them missing
-    table: Reals  # (categories + 2, m): for each, for any other value, and for a missing one; NaN where it is refused
+    table: Reals  # (categories + 2, m): for each, for any other value, and for a missing one
+    refused: NDArray[np.bool_]  # (categories + 2,) which of these a step refuses
 
     @property
     def columns(self) -> tuple[int, ...]:
         return (self.column,)
 
+    @property
+    def taken(self) -> Reals:
+        """The table with NaN for what is refused."""
+        return np.where(self.refused[:, None], np.nan, self.table)
+
     def features(self, values: Values) -> Reals:
-        looked_up: Reals = self.table[values(self.column)]
+        looked_up: Reals = self.taken[values(self.column)]
         return looked_up
 
 
@@ -94,7 +115,38 @@ class Foreign:
         return self.transform(values(self.column))
 
 
-Made = Raw | Lookup | Formula | Foreign
+@dataclass(frozen=True, eq=False)
+class Constant:
+    """Features that are the same for every row."""
+
+    values: Reals  # (m,)
+
+    columns: ClassVar[tuple[int, ...]] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Many columns at once, each a feature: as they are, or scaled. So a linear model of texts is soon taken apart."""
+
+    each: Places  # the column of each feature
+    scales: tuple[Scale, ...] = ()
+
+    def line(self) -> tuple[Reals, Reals]:
+        """Return what each column is multiplied with, and what is then added."""
+        slope, constant = np.ones(self.each.size), np.zeros(self.each.size)
+        for scale in self.scales:
+            slope = slope / scale.over * scale.times
+            constant = (constant - scale.minus) / scale.over * scale.times + scale.plus
+        return slope, constant
+
+    def expanded(self, feature: int) -> "Raw | Formula":
+        """Return one of the features by itself."""
+        column = int(self.each[feature])
+        maps = tuple(scale[np.array([feature])] for scale in self.scales)
+        return Formula((column,), maps) if maps else Raw(column)
+
+
+Made = Raw | Lookup | Formula | Foreign | Constant
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,11 +154,29 @@ class Block:
     """Some of the features that a step passes on."""
 
     places: Places  # where each stands among all features of the step
-    made: Made
+    made: Made | Columns
 
     @property
     def width(self) -> int:
         return int(self.places.size)
+
+
+class Known(NamedTuple):
+    """A block that is not one of many columns."""
+
+    places: Places
+    made: Made
+
+
+def expanded(blocks: Sequence[Block]) -> list[Known]:
+    """Return the features without blocks of many columns."""
+    known: list[Known] = []
+    for block in blocks:
+        if isinstance(block.made, Columns):
+            known += [Known(block.places[[k]], block.made.expanded(k)) for k in range(block.width)]
+        else:
+            known.append(Known(block.places, block.made))
+    return known
 
 
 def as_numbers(raw: Raw) -> Formula:
@@ -118,10 +188,12 @@ def as_numbers(raw: Raw) -> Formula:
     return Formula((raw.column,), fills)
 
 
-def mapped(made: Made, step: Map) -> Lookup | Formula:
+def mapped(made: Made, step: Map) -> Lookup | Formula | Constant:
     """Return the features of a block behind one more map."""
     if isinstance(made, Raw):
         made = as_numbers(made)
+    if isinstance(made, Constant):
+        return Constant(step(made.values[None])[0])
     if isinstance(made, Lookup):
         return replace(made, table=step(made.table))
     if isinstance(made, Foreign):
@@ -129,7 +201,7 @@ def mapped(made: Made, step: Map) -> Lookup | Formula:
     return replace(made, maps=(*made.maps, step))
 
 
-def selected(made: Made, places: Places) -> Lookup | Formula:
+def selected(made: Made, places: Places) -> Lookup | Formula | Constant:
     """Return some of a block's features."""
     return mapped(made, Select(places))
 

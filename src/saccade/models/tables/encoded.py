@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from sklearn.frozen import FrozenEstimator
 
 from saccade.models.tables.encoding import Encoding
 from saccade.models.tables.model import TermModel
@@ -14,9 +15,11 @@ ACCEPTED = "saccade's learners after saccade.learn from tables with text columns
 
 
 def take_apart(model: Any) -> TermModel | None:
-    """Return the terms of a learner with an encoding; None for other models."""
+    """Return the terms of a learner with an encoding, alone or with a threshold around it; None for other models."""
     threshold = threshold_of(model)
     while (inside := step_inside(model)) is not None:
+        if not isinstance(model, FrozenEstimator) and threshold_of(model) is None:
+            return None
         model = inside
         threshold = threshold_of(model) if threshold is None else threshold
     encoding = getattr(model, "encoding_", None)

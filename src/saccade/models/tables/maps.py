@@ -15,6 +15,7 @@ from scipy.special import boxcox, ndtri
 __all__ = [
     "Bins",
     "Clip",
+    "Elementwise",
     "Fill",
     "Indicate",
     "Map",
@@ -26,11 +27,39 @@ __all__ = [
     "Select",
     "Splines",
     "Threshold",
+    "UFUNCS",
 ]
 
 Reals = NDArray[np.float64]
 # Quantiles of a normal distribution are cut off here, as in scikit-learn's QuantileTransformer.
 BOUNDS_THRESHOLD = 1e-7
+# NumPy's functions of one number that are taken by name.
+UFUNCS: dict[str, np.ufunc] = {
+    function.__name__: function
+    for function in (
+        np.abs,
+        np.arcsinh,
+        np.arctan,
+        np.cbrt,
+        np.ceil,
+        np.cos,
+        np.exp,
+        np.expm1,
+        np.floor,
+        np.log,
+        np.log10,
+        np.log1p,
+        np.log2,
+        np.negative,
+        np.reciprocal,
+        np.rint,
+        np.sign,
+        np.sin,
+        np.sqrt,
+        np.square,
+        np.tanh,
+    )
+}
 
 
 class Map(Protocol):
@@ -297,6 +326,23 @@ class Power:
 
     def __getitem__(self, places: NDArray[np.intp]) -> "Power":
         return Power(self.exponents[places], self.box_cox)
+
+
+@dataclass(frozen=True, eq=False)
+class Elementwise:
+    """A function of NumPy, by its name."""
+
+    function: str  # one of UFUNCS
+
+    width = None
+
+    def __call__(self, features: Reals) -> Reals:
+        with np.errstate(all="ignore"):  # what has no value, or an infinite one, is refused
+            made: Reals = UFUNCS[self.function](features)
+        return made
+
+    def __getitem__(self, places: NDArray[np.intp]) -> "Elementwise":
+        return self
 
 
 def _yeo_johnson(x: Reals, exponent: float) -> Reals:

@@ -119,7 +119,7 @@ class TermModel:
     def term_names(self) -> list[str] | None:
         """The names of the terms, those of their columns; None where columns have none."""
         names = self.columns
-        return None if names is None else [" × ".join(names[column] for column in term.columns) for term in self.terms]
+        return None if names is None else [" & ".join(names[column] for column in term.columns) for term in self.terms]
 
     def name_of(self, column: int) -> str:
         return f"column {column}" if self.columns is None else f"column {self.columns[column]!r}"

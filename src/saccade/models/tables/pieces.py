@@ -1,6 +1,6 @@
 """A function of one number in pieces, each a polynomial: what scalers, bins and splines make of a column."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -23,7 +23,7 @@ from saccade.models.tables.maps import (
     Threshold,
 )
 
-__all__ = ["Pieces", "pieces_of"]
+__all__ = ["Pieces", "least_numbers", "pieces_of"]
 
 Reals = NDArray[np.float64]
 Weighed = tuple[Formula, Reals]  # features, and the weights of each in each score, (scores, features)
@@ -148,15 +148,20 @@ def _levels(step: Map) -> list[Reals]:
 
 
 def _reached(before: Formula, feature: int, levels: Reals) -> Reals:
-    """Return the least number at which a feature that rises reaches each level, to the bit; infinity where none does.
+    """Return the least number at which a feature that rises reaches each level; infinity where none does."""
+    return least_numbers(lambda numbers: _features(before, numbers)[:, feature] >= levels, levels.size)
 
-    Numbers are halved in their order as bits, which is that of their values.
+
+def least_numbers(holds: Callable[[Reals], NDArray[np.bool_]], count: int) -> Reals:
+    """Return the least numbers for which something holds, each of several; it holds for all greater ones, too.
+
+    Numbers are halved in their order as bits, which is that of their values. Infinite where it never holds, or always.
     """
-    low, high = (np.full(levels.size, end, dtype=np.int64) for end in _ordered(np.array([-np.inf, np.inf])))
+    low, high = (np.full(count, end, dtype=np.int64) for end in _ordered(np.array([-np.inf, np.inf])))
     while (high > low + 1).any():
         middle = (low >> 1) + (high >> 1) + (low & high & 1)  # the difference would overflow
         with np.errstate(over="ignore", invalid="ignore"):
-            above = _features(before, _numbers(middle))[:, feature] >= levels
+            above = holds(_numbers(middle))
         low, high = np.where(above, low, middle), np.where(above, middle, high)
     return _numbers(high)
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 __all__ = ["TermSource"]
 
 Rows = NDArray[np.uint32]
+# A block has so many values at the most, all parts of its rows together, and so many rows at the least.
+MOST_VALUES, FEWEST_ROWS = 4_000_000, 8192
 
 
 class TermSource:
@@ -24,6 +26,11 @@ class TermSource:
         self._model, self.raw = model, columns
         self.shape = (columns.n_rows, int(model.coef.shape[1]))
         self._last: tuple[int, Rows, NDArray[np.float64]] = (-1, np.zeros(0, np.uint32), np.zeros((0, 0)))
+
+    @property
+    def block(self) -> int:
+        """How many rows are read together: a library's call on a column takes as long as it takes for 10,000 rows."""
+        return max(FEWEST_ROWS, MOST_VALUES // max(self.shape[1], 1))
 
     def fill(self, part: int, rows: Rows, size: int, out: NDArray[np.floating]) -> None:
         term, score = divmod(part, self._model.n_scores)

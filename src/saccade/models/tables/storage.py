@@ -23,6 +23,10 @@ __all__ = ["Held", "Kinds", "Lacking", "RawColumns", "held", "raw_columns"]
 Rows = NDArray[np.uint32]
 Codes = NDArray[np.intp]
 
+# What an array of objects may hold to be converted at once.
+PLAIN = frozenset([float, int, bool, type(None), np.float64])
+# So many numbers are sooner compared one by one than searched for.
+FEW_NUMBERS = 16
 # Where fewer of the rows than one in so many ask for a column of texts, only those are looked up.
 FEW = 8
 
@@ -128,8 +132,11 @@ class _TableColumns:
         return _some(values if self._selection is None else values[self._selection], rows)
 
     def _codes(self, column: int, rows: Rows | None) -> Codes:
-        own, different = self._table.different(column, self._of_table(rows))
-        categories = self._kinds.categories[column]
+        categories, some = self._kinds.categories[column], self._of_table(rows)
+        if categories.are_numbers and self._table.are_numbers(column):
+            values = self._table.values(column)
+            return _codes_of(values if some is None else values[some], categories)
+        own, different = self._table.different(column, some)
         return np.append(_looked_up(different, categories), categories.values.size + 1)[own]  # -1 is missing
 
     def _of_table(self, rows: Rows | None) -> Selection | None:
@@ -211,13 +218,18 @@ def _as_taken(values: NDArray[Any], column: int, kinds: Kinds, name: str) -> NDA
     categories = kinds.categories.get(column)
     if categories is not None:
         return _codes_of(values, categories)
-    if values.dtype.kind in "fiub":
+    if values.dtype.kind in "fiub" or _are_plain(values):
         return np.ascontiguousarray(values, dtype=np.float64)
     try:
         return np.array([np.nan if is_missing(value) else _number(value) for value in values.tolist()])
     except (TypeError, ValueError):
         wrong = next(value for value in values.tolist() if not is_missing(value) and not _is_number(value))
         raise NotNumbersError(f"{name} holds {wrong!r}, and the model takes it as a number.") from None
+
+
+def _are_plain(values: NDArray[Any]) -> bool:
+    """Whether NumPy makes numbers of all values as they are: of Python's own, and of None, which becomes NaN."""
+    return values.dtype.kind == "O" and PLAIN.issuperset(map(type, values.tolist()))
 
 
 def _is_number(value: Any) -> bool:
@@ -235,6 +247,8 @@ def _number(value: Any) -> float:
 
 
 def _codes_of(values: NDArray[Any], categories: Categories) -> Codes:
+    if categories.are_numbers and _are_plain(values):
+        values = values.astype(np.float64)
     if values.dtype.kind in "fiub":
         if categories.are_numbers:
             return _matched(values, categories)
@@ -261,10 +275,17 @@ def _matched(values: NDArray[Any], categories: Categories) -> Codes:
     known, n = categories.values, categories.values.size
     if n == 0:
         return np.where(np.isnan(values), 1, 0)
-    order = np.argsort(known)
-    place = order[np.minimum(np.searchsorted(known, values, sorter=order), n - 1)]
-    code = np.where(known[place] == values, place, n)
-    return code if values.dtype.kind != "f" else np.where(np.isnan(values), n + 1, code)
+    if n <= FEW_NUMBERS:
+        code = np.full(values.shape, n)
+        for k, number in enumerate(known.tolist()):
+            code[values == number] = k
+    else:
+        order = np.argsort(known)
+        place = order[np.minimum(np.searchsorted(known[order], values), n - 1)]
+        code = np.where(known[place] == values, place, n)
+    if values.dtype.kind == "f":
+        code[np.isnan(values)] = n + 1
+    return code
 
 
 def _looked_up(different: NDArray[Any], categories: Categories) -> Codes:

@@ -97,9 +97,17 @@ class FormulaTerm:
     weights: tuple[Reals, ...]  # (scores, features) of each block
 
     def values(self, columns: Values) -> Reals:
-        weighed = (block.features(columns) @ weight.T for block, weight in zip(self.blocks, self.weights, strict=True))
+        weighed = (_weighed(block.features(columns), own) for block, own in zip(self.blocks, self.weights, strict=True))
         total: Reals = sum(weighed, np.zeros(1))
         return total
+
+
+def _weighed(features: Reals, weights: Reals) -> Reals:
+    """Return features · weights, added one after another: a matrix product's last bits depend on the other rows."""
+    total = np.zeros((features.shape[0], weights.shape[0]))
+    for feature, own in zip(features.T, weights.T, strict=True):
+        total += feature[:, None] * own
+    return total
 
 
 def _place(values: NDArray[Any], edges: Reals | None) -> NDArray[np.intp]:

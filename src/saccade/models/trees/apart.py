@@ -25,7 +25,9 @@ def take_apart(model: Any) -> TreeModel | None:
     """Return the trees of a model; None for other models. They are copies: what happens to it later changes nothing."""
     names, threshold = getattr(model, "feature_names_in_", None), threshold_of(model)
     steps: list[Any] = []
+    calibrated = False
     while (inside := step_inside(model)) is not None:
+        calibrated = calibrated or hasattr(model, "calibrated_classifiers_")
         if isinstance(model, Pipeline):
             steps += [step for _, step in model.steps if step not in (None, "passthrough", inside)]
         model = inside
@@ -33,6 +35,11 @@ def take_apart(model: Any) -> TreeModel | None:
     trees = model.model if isinstance(model, LoadedTrees) else _trees(model, names)
     if trees is None:
         return None
+    if calibrated:
+        raise TypeError(
+            f"CalibratedClassifierCV changes the probabilities of {type(model).__name__}. Pass the classifier alone, "
+            "with threshold= where the label is to change elsewhere."
+        )
     if steps:
         raise TypeError(
             f"{type(steps[0]).__name__} stands before the trees of {type(model).__name__} in a Pipeline. Pass the "

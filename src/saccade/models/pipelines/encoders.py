@@ -1,0 +1,157 @@
+"""Encoders of categories: what each makes of every category, of any other value and of a missing one.
+
+The fitted encoder itself is asked, a column at a time: rows that differ in that column alone. So rare categories that
+it puts together, categories that it drops, and what it ignores or refuses are its own.
+"""
+
+import warnings
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, TargetEncoder
+
+from saccade.models.categories import Categories, is_missing
+from saccade.models.pipelines.features import Blocks, RefusedError, singles
+from saccade.models.tables.blocks import Block, Constant, Lookup, Made, Raw, mapped
+from saccade.models.tables.maps import Match
+
+__all__ = ["STEPS"]
+
+Reals = NDArray[np.float64]
+
+# A text that no column holds.
+UNKNOWN = "\x00 no category \x00"
+
+
+@dataclass(frozen=True, eq=False)
+class _Encoded:
+    """What an encoder makes of one of its columns."""
+
+    categories: NDArray[Any]  # none of them missing
+    places: NDArray[np.intp]  # of its features among all that the encoder makes
+    table: Reals  # (categories + 2, features): for each, for any other value, and for a missing one
+    refused: NDArray[np.bool_]  # (categories + 2,)
+
+
+def encoder(step: Any, blocks: Blocks) -> Blocks:
+    asked = _Asked(step)
+    encoded = [asked.column(j) for j in range(step.n_features_in_)]
+    behind = ((encoded[place].places, _behind(made, encoded[place])) for place, made in singles(blocks))
+    made = [Block(places, features) for places, features in behind if places.size]
+    claimed = np.concatenate([own.places for own in encoded])
+    constant = np.setdiff1d(np.arange(asked.base.size), claimed)
+    return [*made, Block(constant, Constant(asked.base[constant]))] if constant.size else made
+
+
+def _behind(made: Made, own: _Encoded) -> Made:
+    """Return the features that an encoder makes of a feature."""
+    if not isinstance(made, Raw):
+        order = np.argsort(own.categories.astype(np.float64))
+        rows = np.concatenate([order, [order.size, order.size + 1]])
+        table = np.where(own.refused[:, None], np.nan, own.table)[rows]
+        return mapped(made, Match(own.categories[order].astype(np.float64), table))
+    replaced = [before for before, _ in made.replaced if before is not None]
+    known = _array(list(dict.fromkeys([*own.categories.tolist(), *replaced])))
+    codes, n = Categories(own.categories, numbers_too=True).codes, own.categories.size
+    places = {None: n + 1}
+    rows_of = [made.reads(value) for value in known.tolist()]
+    missing = made.reads(None)
+    found = [places.get(value, int(codes.get(value, n))) for value in rows_of]
+    found += [n, n + 1 if missing is None else int(codes.get(missing, n))]
+    return Lookup(made.column, known, own.table[found], own.refused[found])
+
+
+class _Asked:
+    """A fitted encoder, asked for what it makes of rows."""
+
+    def __init__(self, step: Any) -> None:
+        self._step = step
+        self._categories = [_without_missing(step, own) for own in step.categories_]
+        self._gone = [_missing_of(step, own) for own in step.categories_]
+        self._usual = [own[0] if len(own) else gone for own, gone in zip(self._categories, self._gone, strict=True)]
+        self.base = self._made([self._usual])[0]
+
+    def column(self, j: int) -> _Encoded:
+        """Return what the encoder makes of column j."""
+        known = self._categories[j]
+        others = [UNKNOWN if known.dtype.kind == "O" else _beyond(known), self._gone[j]]
+        tables = [self._of(j, known.tolist()), *(self._or_none(j, value) for value in others)]
+        refused = np.array([*([False] * known.size), *(made is None for made in tables[1:])])
+        table = np.concatenate([np.tile(self.base, (1, 1)) if made is None else made for made in tables])
+        same = (table == self.base) | (np.isnan(table) & np.isnan(self.base))
+        places = np.flatnonzero(~same.all(axis=0))
+        return _Encoded(known, places, table[:, places], refused)
+
+    def _or_none(self, j: int, value: Any) -> Reals | None:
+        try:
+            return self._of(j, [value])
+        except (ValueError, TypeError):  # a category that is not known, or a missing value, is an error
+            return None
+
+    def _of(self, j: int, values: list[Any]) -> Reals:
+        if not values:
+            return np.zeros((0, self.base.size))
+        return self._made([[*self._usual[:j], value, *self._usual[j + 1 :]] for value in values])
+
+    def _made(self, rows: list[list[Any]]) -> Reals:
+        with warnings.catch_warnings():  # of names, and of categories that are ignored
+            warnings.simplefilter("ignore")
+            made = self._step.transform(self._table(rows))
+        dense = made.toarray() if hasattr(made, "toarray") else made
+        return np.asarray(dense, dtype=np.float64)
+
+    def _table(self, rows: list[list[Any]]) -> Any:
+        """Return rows in what the encoder was fitted on: an array, or a table where columns are of several kinds."""
+        kinds = {own.dtype.kind for own in self._step.categories_}
+        if kinds <= set("fiub"):
+            return np.array(rows, dtype=np.float64)
+        values = np.empty((len(rows), len(rows[0])), dtype=object)
+        values[:] = rows
+        if kinds == {"O"}:
+            return values
+        names = getattr(self._step, "feature_names_in_", range(values.shape[1]))
+        columns = {
+            name: values[:, k] if own.dtype.kind == "O" else values[:, k].astype(np.float64)
+            for k, (name, own) in enumerate(zip(names, self._step.categories_, strict=True))
+        }
+        try:
+            return import_module("pandas").DataFrame(columns)
+        except ImportError:
+            raise RefusedError(
+                self._step, "was fitted on columns of several kinds, and needs pandas, which is not installed."
+            ) from None
+
+
+def _without_missing(step: Any, values: NDArray[Any]) -> NDArray[Any]:
+    listed = [value for value in np.asarray(values).tolist() if not is_missing(value)]
+    if any(isinstance(value, bytes) for value in listed):
+        raise RefusedError(step, "has categories that are bytes. Decode them to texts.")
+    return _array(listed)
+
+
+def _missing_of(step: Any, values: NDArray[Any]) -> Any:
+    """Return what stands for a missing value among the categories, or would."""
+    gone = [value for value in np.asarray(values).tolist() if is_missing(value)]
+    if len(gone) > 1:
+        raise RefusedError(step, "tells None from NaN, which tables do not. Fit it with one of them.")
+    return gone[0] if gone else np.nan
+
+
+def _beyond(known: NDArray[Any]) -> Any:
+    """Return a number that is none of these."""
+    return float(known.max()) + 1.0 if known.size else 0.0
+
+
+def _array(values: list[Any]) -> NDArray[Any]:
+    """Return an array of numbers, or of objects where there are others."""
+    if values and all(isinstance(value, int | float) for value in values):
+        return np.array(values)
+    made = np.empty(len(values), dtype=object)
+    made[:] = values
+    return made
+
+
+STEPS: dict[type, Any] = {OneHotEncoder: encoder, OrdinalEncoder: encoder, TargetEncoder: encoder}

@@ -1,0 +1,100 @@
+"""The features between two steps of a pipeline: blocks, and what steps do to them."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.models.tables.blocks import Block, Columns, Made, Raw, expanded, mapped, selected
+from saccade.models.tables.maps import Map, Scale
+
+__all__ = ["Blocks", "RefusedError", "concatenated", "counted", "each", "elementwise", "raw_blocks", "singles", "taken"]
+
+Blocks = list[Block]
+Places = NDArray[np.intp]
+
+
+class RefusedError(TypeError):
+    """A step that cannot be read column by column."""
+
+    def __init__(self, step: Any, why: str) -> None:
+        super().__init__(f"{_shown(step)} {why}")
+
+
+def _shown(step: Any) -> str:
+    shown = repr(step)
+    return shown if len(shown) <= 80 else type(step).__name__
+
+
+def raw_blocks(n_columns: int) -> Blocks:
+    """Return the columns as a user passes them."""
+    return [Block(np.arange(n_columns), Columns(np.arange(n_columns)))]
+
+
+def counted(blocks: Sequence[Block]) -> int:
+    """Return how many features there are."""
+    return sum(block.width for block in blocks)
+
+
+def taken(blocks: Sequence[Block], places: NDArray[np.integer]) -> Blocks:
+    """Return some features, in this order; some may be taken twice."""
+    chosen: Blocks = []
+    places = np.asarray(places)
+    for block in blocks:
+        local = np.full(max(counted(blocks), 1), -1)
+        local[block.places] = np.arange(block.width)
+        new = np.flatnonzero(local[places] >= 0)
+        own = local[places[new]]
+        if isinstance(block.made, Columns):
+            scales = tuple(scale[own] for scale in block.made.scales)
+            chosen.append(Block(new, Columns(block.made.each[own], scales)))
+        elif isinstance(block.made, Raw):
+            chosen += [Block(np.array([place]), block.made) for place in new]
+        elif new.size:
+            same = np.array_equal(own, np.arange(block.width))
+            chosen.append(Block(new, block.made if same else selected(block.made, own)))
+    return chosen
+
+
+def concatenated(parts: Sequence[Sequence[Block]]) -> Blocks:
+    """Return the features of several steps side by side."""
+    together: Blocks = []
+    begin = 0
+    for blocks in parts:
+        together += [Block(block.places + begin, block.made) for block in blocks]
+        begin += counted(blocks)
+    return together
+
+
+def elementwise(blocks: Sequence[Block], step: Map) -> Blocks:
+    """Return features behind a step that maps each by itself; ``step`` is for all of them."""
+    made: Blocks = []
+    for block in blocks:
+        own = step[block.places]
+        if isinstance(block.made, Columns) and isinstance(own, Scale):
+            made.append(Block(block.places, Columns(block.made.each, (*block.made.scales, own))))
+        else:
+            made += [Block(one.places, mapped(one.made, step[one.places])) for one in expanded([block])]
+    return made
+
+
+def singles(blocks: Sequence[Block]) -> list[tuple[int, Made]]:
+    """Return every feature by itself, in their order, with its place."""
+    found = [
+        (int(place), block.made if block.places.size == 1 else selected(block.made, np.array([k])))
+        for block in expanded(blocks)
+        for k, place in enumerate(block.places)
+    ]
+    return sorted(found, key=lambda single: single[0])
+
+
+def each(blocks: Sequence[Block], made_of: Callable[[int, Made], tuple[Made, int]]) -> Blocks:
+    """Return what a step makes of each feature: some features, and how many, in their order."""
+    made, begin = [], 0
+    for place, single in singles(blocks):
+        features, width = made_of(place, single)
+        if width:
+            made.append(Block(np.arange(begin, begin + width), features))
+        begin += width
+    return made
