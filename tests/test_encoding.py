@@ -1,5 +1,6 @@
 """Learning from tables with texts: the encoding, against scikit-learn's, and models that take raw columns."""
 
+import pickle
 import tracemalloc
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from saccade.exceptions import CheckpointError, DataFileError, ModelFileError, S
 from saccade.files.archive import read_archive, write_archive
 from saccade.learners.tables import encoded_rows
 from saccade.models.apart import take_apart
+from saccade.models.tables import encoding as encoding_module
 from saccade.models.tables.encoding import Encoding, LeftOut, Number, OneHot
 from saccade.models.tables.storage import raw_columns
 
@@ -68,8 +70,15 @@ def as_scikit_learn(encoding, frame):
     return ColumnTransformer(steps).fit(given[: len(FRAME)]).transform(given)
 
 
+@pytest.fixture(params=["dense", "sparse"])
+def stored(request, monkeypatch):
+    """Have rows learned from in either way."""
+    monkeypatch.setattr(encoding_module, "MOST_DENSE", 100 if request.param == "dense" else 0)
+    return request.param
+
+
 @pytest.mark.parametrize("data", ["a.csv", "a.parquet"])
-def test_rows_are_encoded_as_scikit_learns_steps_encode_them(data, folder):
+def test_rows_are_encoded_as_scikit_learns_steps_encode_them(data, stored, folder):
     model = saccade.learn(LEARNER, data, **OPTIONS)
     encoding = model.encoding_
     assert [type(column) for column in encoding.columns] == [Number, OneHot, OneHot, OneHot, Number]
@@ -80,6 +89,7 @@ def test_rows_are_encoded_as_scikit_learns_steps_encode_them(data, folder):
     expected = as_scikit_learn(encoding, both)
     features = dense(encoding.features(raw_columns(both[list(encoding.names)], encoding.kinds)))
     np.testing.assert_allclose(features, expected, atol=1e-12)
+    assert encoding.is_sparse == (stored == "sparse")
     assert len(encoding.feature_names()) == expected.shape[1] == model.coef_.shape[1]
     margin = expected @ model.coef_[0] + model.intercept_[0]
     np.testing.assert_allclose(model.decision_function(both), margin, atol=1e-9)
@@ -119,7 +129,7 @@ def test_a_model_takes_raw_columns_of_any_table(folder):
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_attend_reads_by_raw_column_and_refuses_rows_that_were_learned_from(classes, folder):
+def test_attend_reads_by_raw_column_and_refuses_rows_that_were_learned_from(classes, stored, folder):
     frame = census(6000, seed=3, classes=classes)
     frame.to_csv("b.csv", index=False)
     model = saccade.learn(saccade.Pegasos(max_iter=5, random_state=0), "b.csv", **OPTIONS)
@@ -132,6 +142,22 @@ def test_attend_reads_by_raw_column_and_refuses_rows_that_were_learned_from(clas
     assert (fast.predict(others) == label).mean() > 0.9
     with pytest.raises(ValueError, match="X has rows that Pegasos was fitted on"):
         saccade.attend(model, frame[list(model.feature_names_in_)], random_state=0)
+
+
+@pytest.mark.parametrize("learner", [saccade.Perceptron, saccade.PassiveAggressive, saccade.ExponentiatedGradient])
+def test_every_learner_learns_from_tables(learner, folder):
+    model = saccade.learn(learner(max_iter=3, random_state=0), "a.csv", **OPTIONS)
+    assert (model.predict(X) == FRAME[TARGET]).mean() > 0.8
+    np.testing.assert_array_equal(take_apart(model).classes, model.classes_)
+
+
+def test_a_threshold_moves_the_margin(folder):
+    model = saccade.learn(LEARNER, "a.csv", **OPTIONS)
+    fast = saccade.attend(model, OTHERS[list(model.feature_names_in_)], delta=0.05, threshold=0.5, random_state=0)
+    narrow = OTHERS[list(model.feature_names_in_)]
+    np.testing.assert_allclose(fast.full_margin(narrow), model.decision_function(narrow) - 0.5, atol=1e-6)
+    copied = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(copied.predict(OTHERS), model.predict(OTHERS))
 
 
 def test_values_that_no_row_had_count_as_rare_ones_and_missing_ones_as_missing(folder):
@@ -156,7 +182,7 @@ def test_values_that_no_row_had_count_as_rare_ones_and_missing_ones_as_missing(f
 
 @pytest.mark.parametrize("data", ["a.csv", "a.parquet"])
 @pytest.mark.parametrize("stop", [1, 4, 8])
-def test_learning_that_is_interrupted_and_resumed_gives_the_same_bits(data, stop, folder, monkeypatch):
+def test_learning_that_is_interrupted_and_resumed_gives_the_same_bits(data, stop, stored, folder, monkeypatch):
     options = {**OPTIONS, "checkpoint": "state", "checkpoint_every": 0}
     whole = saccade.learn(LEARNER, data, **OPTIONS)
     kept, save = [], checkpoints.save_with
