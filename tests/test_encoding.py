@@ -1,6 +1,7 @@
 """Learning from tables with texts: the encoding, against scikit-learn's, and models that take raw columns."""
 
 import pickle
+import tempfile
 import tracemalloc
 from pathlib import Path
 
@@ -19,8 +20,11 @@ from tables import STATES, TARGET, census
 
 import saccade
 from saccade.data import checkpoints, columns, lines
+from saccade.data.batches import BadRows, Wanted
 from saccade.data.counting import CountedValues
+from saccade.data.encoded import Opened, encoded_file
 from saccade.data.encoding import FEWEST, coders_of
+from saccade.data.opening import open_data
 from saccade.exceptions import CheckpointError, DataFileError, ModelFileError, SuspectColumnWarning
 from saccade.files.archive import read_archive, write_archive
 from saccade.learners.tables import encoded_rows
@@ -270,6 +274,37 @@ def test_counts_are_right_or_too_small_by_a_known_number(batches, most):
         assert count - rows / most <= counted.counts.get(value, 0) <= count
     if len(exact) <= 2 * most:
         assert counted.counts == exact
+
+
+TEXTS = st.one_of(
+    st.sampled_from(["ash", "elm", "oak", "?", "a, b", 'a "b"', "é", "x\ny"]), st.text("ab-", min_size=1, max_size=2)
+)
+
+
+@given(
+    st.lists(
+        st.tuples(st.one_of(st.none(), TEXTS), st.one_of(st.none(), st.floats(-1e6, 1e6)), st.booleans()),
+        min_size=30,
+        max_size=120,
+    ),
+    st.sampled_from(["csv", "parquet"]),
+)
+@settings(max_examples=40, deadline=None)
+def test_a_row_has_the_same_features_in_a_file_and_in_a_table(rows, suffix):
+    frame = pd.DataFrame(rows, columns=["text", "x", "y"]).astype({"text": object, "x": float})
+    frame.loc[:1, "y"], frame.loc[:3, "text"] = [True, False], "common"
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/a.{suffix}"
+        frame.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path)
+        model = saccade.learn(LEARNER, path, target="y", categorical=["text"])
+        encoding = model.encoding_
+        with open_data(path, Wanted("y")) as data:
+            read = encoded_file(Opened(data, path, Wanted("y"), None), encoding)
+            of_file = np.concatenate([dense(one.X) for one in read.batches(0, BadRows(path, skip=False))])
+    of_table = dense(encoding.features(raw_columns(frame[["text", "x"]], encoding.kinds)))
+    np.testing.assert_array_equal(of_file, of_table)
+    margin = of_table @ model.coef_[0] + model.intercept_[0]
+    np.testing.assert_allclose(model.decision_function(frame[["text", "x"]]), margin, atol=1e-9)
 
 
 def test_a_column_of_millions_of_texts_needs_bounded_memory(tmp_path):

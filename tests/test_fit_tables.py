@@ -108,6 +108,17 @@ def test_values_that_are_missing_or_unknown_in_a_file_are_no_bad_rows(folder, ca
     np.testing.assert_allclose([float(line["margin"]) for line in lines], expected)
 
 
+def test_truth_values_of_a_csv_file_are_those_of_a_table(folder, capsys):
+    frame = pd.DataFrame({"flag": OTHERS.hours > 45, "x": OTHERS.age.fillna(0), "y": OTHERS.hours > 40})
+    frame.to_csv("flags.csv", index=False)
+    prints(capsys, "fit", "flags.csv", "--target", "y", "-o", "m", "--random-state", 0, "--hold-out", 0.5)
+    lines = list(csv.DictReader(io.StringIO(prints(capsys, "predict", "m", "flags.csv").out)))
+    expected = saccade.load("m").decision_function(frame[["flag", "x"]])
+    assert np.ptp(expected) > 1
+    np.testing.assert_allclose([float(line["margin"]) for line in lines], expected)
+    prints(capsys, "attend", "m", "flags.csv", "-o", "f", "--delta", 0.05, "--random-state", 0)
+
+
 def test_standard_input_and_a_checkpoint_work_as_with_numbers(folder, capsys, monkeypatch):
     fitted(capsys, "--checkpoint", "state", "--checkpoint-every", 0)
     again = fitted(capsys, "--checkpoint", "state", "--resume", "--force", "--json")
