@@ -21,7 +21,7 @@ from saccade.data.batches import BadRows, Batch, Piece, Wanted, check_width, cho
 from saccade.data.categories import coded
 from saccade.data.headers import BLANKS, MISSING_WORDS, first_records, is_blank, read_beginning, seen_in
 from saccade.data.lines import blocks, line_at, text_length
-from saccade.data.seen import FIRST_ROWS, Seen
+from saccade.data.seen import Seen, first_rows
 from saccade.exceptions import DataFileError
 
 __all__ = ["CsvFile"]
@@ -71,7 +71,8 @@ class CsvFile:
 
     def seen(self) -> dict[int, Seen]:
         """Return what the first rows hold in each column that is a feature."""
-        records = first_records(self.path, self._separator, FIRST_ROWS, has_names=self._has_names)
+        most = first_rows(len(self._columns))
+        records = first_records(self.path, self._separator, most, has_names=self._has_names)
         whole = [fields for fields in records if len(fields) == len(self._columns)]
         return {place: seen_in(fields[j] for fields in whole) for place, j in self._features.items()}
 

@@ -119,6 +119,18 @@ def learn(
     (array(['elm', 'oak'], dtype='<U3'), array(['width', 'height'], dtype=object))
     >>> model.training_.n_examples
     400
+
+    A table with a column of texts is encoded:
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with open(f"{folder}/trees.csv", "w") as file:
+    ...         _ = file.write("width,place,kind\n" + "1.0,north,elm\n,south,oak\n3.0,south,oak\n" * 100)
+    ...     model = saccade.learn(saccade.Pegasos(random_state=0), f"{folder}/trees.csv", target="kind")
+    >>> model.encoding_.summary()
+    {'numbers': ['width'], 'categories': {'place': 2}, 'left out': {}}
+    >>> import pyarrow
+    >>> model.predict(pyarrow.table({"width": [None, 2.0], "place": ["north", "south"]})).tolist()
+    ['elm', 'oak']
     """
     learned: Learner = learn_from(
         model,

@@ -2,10 +2,16 @@
 
 from typing import NamedTuple
 
-__all__ = ["FIRST_ROWS", "Seen"]
+__all__ = ["Seen", "first_rows"]
 
-# So many rows of a CSV file tell what its columns hold.
-FIRST_ROWS = 1_000
+# So many rows of a CSV file tell what its columns hold; fewer where it has many columns, to take no time.
+FIRST_ROWS, FEWEST_ROWS = 1_000, 50
+FIRST_VALUES = 200_000
+
+
+def first_rows(n_columns: int) -> int:
+    """Return how many rows are looked at."""
+    return min(FIRST_ROWS, max(FEWEST_ROWS, FIRST_VALUES // max(n_columns, 1)))
 
 
 class Seen(NamedTuple):
