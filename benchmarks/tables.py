@@ -11,7 +11,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import sys
 import warnings
-from functools import cache
+from functools import cache, partial
 from time import perf_counter
 
 import numpy as np
