@@ -213,6 +213,8 @@ def inspect_model(model: Path, html: Path | None, force: bool, as_json: bool) ->
     else:
         record["examples"] = classifier.training_.n_examples
         record["features per example"] = classifier.training_.features_per_example
+        if classifier.encoding_ is not None:
+            record |= classifier.encoding_.summary() if as_json else {"encoding": str(classifier.encoding_)}
     if as_json or not hasattr(classifier, "certificate_"):
         print_record(record, as_json)
     else:

@@ -246,8 +246,12 @@ def wanted_to_certify(saved: Loaded, target: str | None, header: bool | None) ->
         return wanted
     with one_line():
         additive_parts(additive)  # what cannot be saved is said before the work
-    coders = {column: Remembered(categories, MISSING_WORDS) for column, categories in additive.categories.items()}
-    if hasattr(saved.model, "additive_"):
+    is_own = getattr(saved.model, "encoding_", None) is not None
+    coders = {
+        column: Remembered(categories, MISSING_WORDS, others_alike=is_own)
+        for column, categories in additive.categories.items()
+    }
+    if is_own or hasattr(saved.model, "additive_"):
         return replace(wanted, coders=coders)
     unread = set(range(additive.n_columns)).difference(additive.used.tolist())
     coders |= {column: Remembered(None, MISSING_WORDS) for column in unread if column not in coders}

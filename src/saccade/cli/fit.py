@@ -1,5 +1,6 @@
 """``saccade fit``: learn from a file, in bounded memory, with checkpoints."""
 
+import csv
 import inspect
 import json
 import re
@@ -47,6 +48,28 @@ SECONDS_BETWEEN_CHECKPOINTS = 10.0
 CLASS_WEIGHT = '\'{"elm": 1.0, "oak": 3.0}\''
 
 
+# What corrects how the columns of a table are taken.
+COLUMNS = {
+    "columns": "The columns that are learned from, all others being left out.",
+    "ignore": "Columns that are not learned from.",
+    "numeric": "Columns that are numbers: missing ones count as the mean, and texts are bad rows.",
+    "categorical": "Columns that are categories, such as codes that are written as numbers.",
+}
+
+
+def column_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that name columns, separated by commas or given several times."""
+    for name, says in reversed(COLUMNS.items()):
+        option = click.option(f"--{name}", multiple=True, metavar="NAME,…", callback=_listed, help=says)
+        command = option(command)
+    return command
+
+
+def _listed(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> list[str]:
+    """Return the names in an option, of which those with commas are quoted."""
+    return [name.strip() for names in csv.reader(given, skipinitialspace=True) for name in names if name.strip()]
+
+
 def parameter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add an option for every parameter of every learner."""
     for name, (kind, says) in reversed(PARAMETERS.items()):
@@ -71,6 +94,7 @@ def parameter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     help="The share of rows that is not learned from, but kept for saccade attend and evaluate.",
 )
+@column_options
 @parameter_options
 @data_options
 def fit(
@@ -84,6 +108,10 @@ def fit(
     force: bool,
     scale: bool,
     hold_out: float | None,
+    columns: list[str],
+    ignore: list[str],
+    numeric: list[str],
+    categorical: list[str],
     kind: str | None,
     header: bool | None,
     skip_bad: bool,
@@ -94,14 +122,19 @@ def fit(
 
     DATA is a file, a pattern in quotes such as 'part-*.csv', or a folder.
 
-    Columns are standardised while learning, and the model takes them as they are: the scales are in its weights. The
-    accuracy that is printed, beside the share of the commonest class, is that on the rows of --hold-out, else on those
-    that were learned from.
+    Columns are standardised while learning, and the model takes them as they are: the scales are in its weights.
+    Columns of texts are encoded: one feature for each category, rare ones together, and missing values as a category;
+    missing numbers then count as the mean. What was done is printed, and --ignore, --columns, --numeric and
+    --categorical correct it; columns are named, or numbered from 0 where they have no names.
+
+    The accuracy that is printed, beside the share of the commonest class, is that on the rows of --hold-out, else on
+    those that were learned from.
 
     Every parameter of the learner is an option. A boundary may have parameters: --boundary 'curved(delta=0.05)'.
     """
     import saccade
     from saccade.data.batches import Wanted
+    from saccade.data.choice import Choice
     from saccade.data.learning import learn_from
     from saccade.files.models import save_with
 
@@ -116,6 +149,7 @@ def fit(
             Wanted(target, header=header),
             kind=kind,
             scale=scale,
+            choice=Choice(columns or None, ignore, numeric, categorical),
             skip_bad=skip_bad,
             checkpoint=checkpoint,
             checkpoint_every=checkpoint_every,
@@ -136,7 +170,9 @@ def fit(
             "passes (--max-iter), or weights by class (--class-weight).",
             file=sys.stderr,
         )
-    record = model.training_
+    record, encoding = model.training_, model.encoding_
+    if encoding is not None and not as_json:
+        print(encoding)
     print_record(
         {
             "model": str(out),
@@ -151,6 +187,7 @@ def fit(
             "majority class": measured.majority if measured.rows else None,
             "bad rows": learned.bad_rows,
             "random_state": model.random_state,
+            **({} if encoding is None or not as_json else encoding.summary()),
         },
         as_json,
     )

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from saccade.data.seen import Seen
 from saccade.exceptions import DataFileError
 from saccade.reading.sources import Source, column_source
 
@@ -107,6 +108,9 @@ class DataFile(Protocol):
     def length(self) -> int:
         """Where the last batch ends: in bytes of text, or in rows."""
 
+    def seen(self) -> Mapping[int, Seen]:
+        """Return what features hold, by their places, as types or first rows tell; nothing where all are numbers."""
+
     def batches(self, start: int, bad: "BadRows") -> Iterator[Batch]:
         """Read from a place that an earlier batch ended at, or from 0."""
 
@@ -129,21 +133,29 @@ class BadRows:
     ``row`` is the number of rows of the current file that were read before.
     """
 
-    def __init__(self, path: str, *, skip: bool) -> None:
+    def __init__(self, path: str, *, skip: bool, hints: Mapping[str, str] | None = None) -> None:
+        """Take what to do about faults that are so worded, besides mending them and passing over such rows."""
         self.path, self.row, self.count = path, 0, 0
-        self._skip = skip
+        self._skip, self._hints = skip, hints or {}
 
     def begin_file(self, path: str) -> None:
         """Name another file in messages, and number rows from its first."""
         self.path, self.row = path, 0
 
-    def count_or_raise(self, count: int, first: Callable[[], tuple[str, str]]) -> None:
-        """Count bad rows, or raise an error about the first: ``first`` gives its place and what is wrong."""
+    def count_or_raise(self, count: int, first: Callable[[], tuple[str, str]], of: int = 0) -> None:
+        """Count bad rows, or raise an error about the first: ``first`` gives its place and what is wrong.
+
+        They are so many ``of`` those that were read together. Where that is all of them there is no use in passing over
+        such rows.
+        """
         if count and not self._skip:
             where, what = first()
-            raise DataFileError(
-                f"{self.path}, {where}: {what}. Mend it, or pass over such rows: skip_bad=True, or --skip-bad."
-            )
+            hint = next((f" {hint}".rstrip() for words, hint in self._hints.items() if words in what), "")
+            if count == of > 1:
+                remedy = f"All {of:,} rows that were read with it are bad, too: is this the right column, or file?"
+            else:
+                remedy = "Mend it, or pass over such rows: skip_bad=True, or --skip-bad."
+            raise DataFileError(f"{self.path}, {where}: {what}. {remedy}{hint}")
         self.count += count
 
 

@@ -23,6 +23,7 @@ from saccade.data.batches import (
     whole_rows,
 )
 from saccade.data.categories import coded, warn_if_none_is_known
+from saccade.data.seen import Seen
 from saccade.exceptions import DataFileError
 from saccade.reading.tables import ColumnSource
 
@@ -41,7 +42,8 @@ class ParquetFile:
     def __init__(self, path: str, wanted: Wanted) -> None:
         self.path, self.size = path, os.path.getsize(path)
         with named(path), pyarrow().parquet.ParquetFile(path) as file:  # thousands of files cannot all stay open
-            self._metadata, columns = file.metadata, file.schema_arrow.names
+            self._metadata, self._schema = file.metadata, file.schema_arrow
+        columns = self._schema.names
         self._target = wanted.target
         self._features = chosen_columns(path, columns, wanted)
         self.names: list[str] | None = self._features
@@ -49,6 +51,9 @@ class ParquetFile:
         self._chosen = _chosen(self._features, columns, wanted)
         self._coders = wanted.coders
         self.n_rows = self.length = self._metadata.num_rows
+
+    def seen(self) -> dict[int, Seen]:
+        return _seen(self._features, self._schema, self.n_rows)
 
     def column_bytes(self) -> dict[str, int]:
         """Return the compressed bytes of each column, summed over row groups."""
@@ -127,23 +132,26 @@ class ArrowFile:
         self.path, self.size = path, os.path.getsize(path)
         self.n_rows = self.length = sum(record.num_rows for record in each(path, self._records()))
         self._target = wanted.target
-        self.names: list[str] | None = chosen_columns(path, self._schema, wanted)
+        self.names: list[str] | None = chosen_columns(path, self._schema.names, wanted)
         self.n_features = len(self.names)
-        self._chosen = _chosen(self.names, self._schema, wanted)
+        self._chosen = _chosen(self.names, self._schema.names, wanted)
 
     def _records(self) -> Iterator[Any]:
         arrow = pyarrow()
         with arrow.memory_map(self.path) as mapped:
             with suppress(arrow.ArrowInvalid):
                 reader = arrow.ipc.open_file(mapped)
-                self._schema = reader.schema.names
+                self._schema = reader.schema
                 for number in range(reader.num_record_batches):
                     yield reader.get_batch(number)
                 return
             mapped.seek(0)
             reader = arrow.ipc.open_stream(mapped)
-            self._schema = reader.schema.names
+            self._schema = reader.schema
             yield from reader
+
+    def seen(self) -> dict[int, Seen]:
+        return _seen(self.names or [], self._schema, self.n_rows)
 
     def batches(self, start: int, bad: BadRows) -> Iterator[Batch]:
         rows, place = _rows_per_batch(self.n_features), 0
@@ -182,6 +190,9 @@ class NumpyFile:
             return np.lib.format.open_memmap(self.path, mode="r")
         except (ValueError, EOFError, OSError) as error:
             raise DataFileError(f"{self.path} is no .npy file that can be read: {error}") from error
+
+    def seen(self) -> dict[int, Seen]:
+        return {}
 
     def batches(self, start: int, bad: BadRows) -> Iterator[Batch]:
         rows, array = _rows_per_batch(self.n_features), self._mapped()
@@ -288,8 +299,23 @@ def _holds_categories(kind: Any) -> bool:
     """Whether a column's different values are few, as a rule, and to be told apart exactly: texts and whole numbers."""
     types = pyarrow().types
     inside = kind.value_type if types.is_dictionary(kind) else kind
-    is_text = types.is_string(inside) or types.is_large_string(inside) or types.is_string_view(inside)
-    return bool(is_text or types.is_integer(inside))
+    return _holds_texts(inside) or bool(types.is_integer(inside))
+
+
+def _holds_texts(kind: Any) -> bool:
+    types = pyarrow().types
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def _seen(features: list[str], schema: Any, n_rows: int) -> dict[int, Seen]:
+    """Return what the columns of a file hold, as their types say."""
+    kinds = {name: schema.field(name).type for name in schema.names}
+    held = {name: getattr(kind, "value_type", kind) for name, kind in kinds.items()}  # of dictionaries
+    return {
+        place: Seen(texts=n_rows) if _holds_texts(held[name]) else Seen(numbers=n_rows)
+        for place, name in enumerate(features)
+        if name in held
+    }
 
 
 def _coded(path: str, name: str, column: Any, coder: Coder) -> NDArray[np.float64]:

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from saccade.data.arrow import pyarrow
 from saccade.data.batches import BadRows, Batch, Piece, Wanted, check_width, chosen_columns, whole_rows
 from saccade.data.categories import coded
-from saccade.data.headers import BLANKS, MISSING_WORDS, is_blank, read_beginning
+from saccade.data.headers import BLANKS, MISSING_WORDS, first_records, is_blank, read_beginning, seen_in
 from saccade.data.lines import blocks, line_at, text_length
+from saccade.data.seen import Seen, first_rows
 from saccade.exceptions import DataFileError
 
 __all__ = ["CsvFile"]
@@ -38,7 +39,7 @@ class CsvFile:
     def __init__(self, path: str, wanted: Wanted) -> None:
         self.path, self.size = path, os.path.getsize(path)
         begun = read_beginning(path, wanted)
-        self._separator, self._start = begun.separator, begun.start
+        self._separator, self._start, self._has_names = begun.separator, begun.start, begun.has_names
         self._target: int | None
         if begun.has_names:
             self._columns = begun.first
@@ -67,6 +68,13 @@ class CsvFile:
     def length(self) -> int:
         """Where the last batch ends: the bytes of the text."""
         return text_length(self.path)
+
+    def seen(self) -> dict[int, Seen]:
+        """Return what the first rows hold in each column that is a feature."""
+        most = first_rows(len(self._columns))
+        records = first_records(self.path, self._separator, most, has_names=self._has_names)
+        whole = [fields for fields in records if len(fields) == len(self._columns)]
+        return {place: seen_in(fields[j] for fields in whole) for place, j in self._features.items()}
 
     def pieces(self, bad: BadRows) -> Iterator[Piece]:
         return whole_rows(self, bad)
@@ -172,7 +180,7 @@ class CsvFile:
             assert wrong is not None
             return f"line {line_at(self.path, begin) + wrong[0]}", self._fault(wrong[1])
 
-        bad.count_or_raise(len(good) - sum(good), first)
+        bad.count_or_raise(len(good) - sum(good), first, of=len(good))
         X = self._widened(np.array(rows, dtype=np.float64).reshape(len(rows), len(self._needed)), self._needed)
         y = None if self._target is None else np.array(labels, dtype=object)
         return Batch(X, y, end, np.array(good, dtype=bool))

@@ -3,14 +3,15 @@
 import csv
 import io
 from codecs import BOM_UTF8
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from saccade.data.batches import Wanted
 from saccade.data.lines import opened
+from saccade.data.seen import Seen
 from saccade.exceptions import DataFileError
 
-__all__ = ["BLANKS", "MISSING_WORDS", "Beginning", "is_blank", "read_beginning"]
+__all__ = ["BLANKS", "MISSING_WORDS", "Beginning", "first_records", "is_blank", "read_beginning", "seen_in"]
 
 BLANKS = " \t\r"
 SEPARATORS = ",;\t"
@@ -39,6 +40,15 @@ def read_beginning(path: str, wanted: Wanted) -> Beginning:
     if has_names is None:
         has_names = _has_names(first, _next_fields(records), wanted)
     return Beginning(separator, first, has_names, after_first if has_names else _after_mark(path))
+
+
+def first_records(path: str, separator: str, most: int, *, has_names: bool) -> list[list[str]]:
+    """Return the fields of the first records, without the one that has names."""
+    records = _records(path, separator)
+    found: list[list[str]] = []
+    while len(found) < most + has_names and (fields := _next_fields(records)):
+        found.append(fields)
+    return found[has_names:]
 
 
 def is_blank(fields: list[str]) -> bool:
@@ -97,7 +107,14 @@ def _has_names(first: list[str], second: list[str], wanted: Wanted) -> bool:
     # Labels in words make words in the second record, too; names stand above numbers.
     if len(second) != len(first):
         return len(words) == len(first)
-    return any(not _is_word(second[j]) for j in words)
+    return any(_is_number(second[j]) for j in words)
+
+
+def seen_in(values: Iterable[str]) -> Seen:
+    """Return whether values are numbers or texts."""
+    there = [text for value in values if (text := value.strip(BLANKS)).lower() not in MISSING_WORDS]
+    texts = [text for text in there if not _is_number(text)]
+    return Seen(len(there) - len(texts), len(texts), texts[0] if texts else "")
 
 
 def _is_word(field: str) -> bool:

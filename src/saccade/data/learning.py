@@ -6,7 +6,8 @@ without a break.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
@@ -18,12 +19,14 @@ from sklearn.utils import check_random_state
 
 from saccade.data.batches import BadRows, DataFile, Wanted
 from saccade.data.checkpoints import Checkpoint, Place, Run, digests
+from saccade.data.choice import Choice, chosen, kinds_of
+from saccade.data.encoded import Opened, encoded_file
 from saccade.data.held_out import HeldOut
 from saccade.data.moments import ColumnMoments
 from saccade.data.opening import DataPath, files_of, open_data
 from saccade.data.origin import Origin
 from saccade.data.reading import Measured, measure
-from saccade.data.survey import survey
+from saccade.data.survey import survey, survey_table, warn_of_left_out
 from saccade.exceptions import CheckpointError, DataFileError
 from saccade.files.parameters import encode
 from saccade.learners.classifier import AttentiveLearner
@@ -38,6 +41,12 @@ SECONDS_BETWEEN_CHECKPOINTS = 10.0
 # Margins of so many rows, times the number of classes beyond two, are remembered from one pass to the next: 64 MB.
 MOST_REMEMBERED = 2**23
 Learner = TypeVar("Learner", bound=AttentiveLearner)
+# What to do about faults that are so worded, besides passing over such rows.
+HINTS = {
+    "not a number": "A column of categories is to be named: categorical=, or --categorical.",
+    "the target is missing": "",
+    "is missing": "Columns whose missing values are to count as the mean are to be named: numeric=, or --numeric.",
+}
 
 
 def learn(
@@ -48,6 +57,10 @@ def learn(
     format: str | None = None,
     header: bool | None = None,
     scale: bool = True,
+    columns: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
+    numeric: Sequence[str] = (),
+    categorical: Sequence[str] = (),
     skip_bad: bool = False,
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: float = SECONDS_BETWEEN_CHECKPOINTS,
@@ -58,6 +71,11 @@ def learn(
     The data is read once for its labels and the scales of its columns, then in batches of some megabytes; rows are
     shuffled within a batch, and known again in later passes, up to some millions of them. Progress is shown on a
     terminal only. Where ``random_state`` is None, the copy has the seed that was drawn.
+
+    A table with columns of texts is encoded: categories one-hot, those in fewer than 10 rows together, and missing
+    values as one of them; numbers standardised, and missing ones at the mean. A column in which most texts differ, such
+    as names, is left out with a warning. ``encoding_`` of the copy says what was done, and ``predict``, ``attend`` and
+    all else take such tables as they are.
 
     Parameters
     ----------
@@ -76,6 +94,12 @@ def learn(
         Learn from standardised columns: each less its mean, in units of its standard deviation. Without an intercept,
         and for libsvm files, whose rows stay sparse, each in units of the root mean square of its (stored) values.
         The model takes rows as they are: ``coef_``, ``read`` and, with the same scales, a later ``partial_fit``.
+        ``coef_`` of a model with an ``encoding_`` are the weights of its features, which ``feature_names()`` names.
+    columns, ignore : list of str, optional
+        The columns that are learned from, or those that are not; by number where columns have no names.
+    numeric, categorical : list of str, optional
+        Columns that are numbers, or categories such as 1, 2 and 3, whatever they look like. Naming one has a table
+        encoded that has no texts, so that missing values are no longer bad rows.
     skip_bad : bool, default=False
         Pass over rows that cannot be read, instead of raising an error at the first.
     checkpoint : str or path, optional
@@ -95,6 +119,18 @@ def learn(
     (array(['elm', 'oak'], dtype='<U3'), array(['width', 'height'], dtype=object))
     >>> model.training_.n_examples
     400
+
+    A table with a column of texts is encoded:
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with open(f"{folder}/trees.csv", "w") as file:
+    ...         _ = file.write("width,place,kind\n" + "1.0,north,elm\n,south,oak\n3.0,south,oak\n" * 100)
+    ...     model = saccade.learn(saccade.Pegasos(random_state=0), f"{folder}/trees.csv", target="kind")
+    >>> model.encoding_.summary()
+    {'numbers': ['width'], 'categories': {'place': 2}, 'left out': {}}
+    >>> import pyarrow
+    >>> model.predict(pyarrow.table({"width": [None, 2.0], "place": ["north", "south"]})).tolist()
+    ['elm', 'oak']
     """
     learned: Learner = learn_from(
         model,
@@ -102,6 +138,7 @@ def learn(
         Wanted(target, header=header),
         kind=format,
         scale=scale,
+        choice=Choice(None if columns is None else list(columns), list(ignore), list(numeric), list(categorical)),
         skip_bad=skip_bad,
         checkpoint=checkpoint,
         checkpoint_every=checkpoint_every,
@@ -134,6 +171,7 @@ def learn_from(
     replace: bool = False,
     hold_out: float | None = None,
     measured: bool = False,
+    choice: Choice | None = None,
 ) -> Learned:
     """Learn as ``learn`` does, and say on what.
 
@@ -142,29 +180,42 @@ def learn_from(
     """
     if resume and checkpoint is None:
         raise CheckpointError("To resume, name the checkpoint: the file to go on from.")
-    model = _checked(model)
+    model, choice = _checked(model), choice or Choice()
     path = path if isinstance(path, str | os.PathLike) else list(path)
-    with open_data(path, wanted, kind) as data:
-        files = files_of(data, path, kind)
+    with open_data(path, wanted, kind) as whole:
+        files = files_of(whole, path, kind)
         kept = None
         if checkpoint is not None:
             kept = Checkpoint(Path(checkpoint), every=checkpoint_every, resume=resume, replace=replace, data=files)
-        made_with = _made_with(model, wanted, kind, skip_bad) | {"scale": scale, "hold_out": hold_out}
+        made_with = _made_with(model, wanted, kind, skip_bad) | {"scale": scale, "hold_out": hold_out} | choice.state
         made_with["data"] = digests(files)
-        model, run = (kept and kept.load(made_with, data.length)) or _begun(model, data, skip_bad, scale, hold_out)
+        data, narrow = chosen(whole, path, wanted, kind, choice)
+        opened = Opened(data, path, narrow, kind)
+        resumed = None if kept is None else kept.load(made_with, data.length)
+        model, run = resumed or _begun(model, opened, choice, skip_bad, scale, hold_out)
         held_out = None if hold_out is None else HeldOut(hold_out, run.seed)
 
         def keep(so_far: AttentiveLearner, place: Place) -> None:
             if kept is not None:
                 kept.keep(so_far, made_with, run, place)
 
-        model = _passes(model, data, run, held_out, keep)
+        rows: DataFile = data if model.encoding_ is None else encoded_file(opened, model.encoding_)
+        model = _passes(model, rows, run, held_out, keep)
         if not hasattr(model, "coef_"):
             raise DataFileError(f"{data.path}: no row is left to learn from. Hold fewer rows out.")
-        found = measure(model, data, BadRows(data.path, skip=True), held_out) if measured else None
+        found = measure(_of_features(model), rows, BadRows(data.path, skip=True), held_out) if measured else None
         if data.names is not None:
             model.feature_names_in_ = np.array(data.names, dtype=object)
         return Learned(model, run.bad, Origin(data.zero_based, tuple(made_with["data"]), held_out), found)
+
+
+def _of_features(model: AttentiveLearner) -> AttentiveLearner:
+    """Return a learner that takes encoded rows, where it has an encoding."""
+    if model.encoding_ is None:
+        return model
+    plain = copy(model)
+    plain._encoding, plain.n_features_in_ = None, model.encoding_.n_features
+    return plain
 
 
 def _checked(model: AttentiveLearner) -> AttentiveLearner:
@@ -198,18 +249,24 @@ def _made_with(model: AttentiveLearner, wanted: Wanted, kind: str | None, skip_b
 
 
 def _begun(
-    model: AttentiveLearner, data: DataFile, skip_bad: bool, scale: bool, hold_out: float | None
+    model: AttentiveLearner, opened: Opened, choice: Choice, skip_bad: bool, scale: bool, hold_out: float | None
 ) -> tuple[AttentiveLearner, Run]:
-    """Read labels and scales, and draw a seed where none is given."""
+    """Read labels and scales, or what the columns of a table hold, and draw a seed where none is given."""
     seed = int(np.random.default_rng(model.random_state).integers(2**31))
     model.set_params(random_state=seed if model.random_state is None else model.random_state)
     held_out = None if hold_out is None else HeldOut(hold_out, seed)
-    moments = ColumnMoments(data.n_features) if scale else None
-    bad = BadRows(data.path, skip=skip_bad)
+    data, kinds = opened.data, kinds_of(opened.data, opened.wanted.target, choice)
+    bad = BadRows(data.path, skip=skip_bad, hints=HINTS)
     with Progress("rows", label="Labels", length=data.length) as progress:
-        labels = survey(data, bad, held_out, moments, progress.advance)
-    if moments is not None:
-        model._scaling = moments.scaling(centred=model.fit_intercept)
+        if kinds is None:
+            moments = ColumnMoments(data.n_features) if scale else None
+            labels = survey(data, bad, held_out, moments, progress.advance)
+            model._scaling = None if moments is None else moments.scaling(centred=model.fit_intercept)
+        else:
+            labels, seen = survey_table(opened, kinds, bad, held_out, progress.advance)
+            model._encoding = seen.encoding(data.names, scale=scale, centred=model.fit_intercept)
+            model.n_features_in_ = data.n_features
+            warn_of_left_out(data.path, model._encoding, kinds)
     return model, Run(labels.written, labels.classes.tolist(), bad.count, seed)
 
 

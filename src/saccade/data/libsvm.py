@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from saccade.data.batches import BadRows, Batch, Piece, Wanted, whole_rows
 from saccade.data.lines import blocks, line_at, text_length
+from saccade.data.seen import Seen
 from saccade.exceptions import DataFileError
 from saccade.kernels.parsing import (
     BAD_INDEX,
@@ -44,6 +45,9 @@ class LibsvmFile:
     def length(self) -> int:
         """Where the last batch ends: the bytes of the text."""
         return text_length(self.path)
+
+    def seen(self) -> dict[int, Seen]:
+        return {}
 
     def pieces(self, bad: BadRows) -> Iterator[Piece]:
         return whole_rows(self, bad)

@@ -42,6 +42,11 @@ class ColumnMoments:
         self._mean += apart * X.shape[0] / total
         self._count = total
 
+    @property
+    def mean(self) -> float | None:
+        """The mean of the first column; None where there was no value, or where it is too large for a number."""
+        return float(self._mean[0]) if self._count[0] and np.isfinite(self._mean[0]) else None
+
     @np.errstate(over="ignore", invalid="ignore")
     def scaling(self, *, centred: bool) -> Scaling:
         """Return what makes means 0 and standard deviations 1, but of constant columns only the means.

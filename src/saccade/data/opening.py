@@ -20,7 +20,7 @@ from saccade.data.libsvm import open_libsvm
 from saccade.data.several import DataSet, ParquetSet, open_alike
 from saccade.exceptions import DataFileError
 
-__all__ = ["DataPath", "data_files", "files_of", "open_data"]
+__all__ = ["DataPath", "data_files", "files_of", "open_data", "opened_again"]
 
 DataPath = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -63,6 +63,13 @@ def open_data(path: DataPath, wanted: Wanted, kind: str | None = None) -> Iterat
 def files_of(data: DataFile, path: DataPath, kind: str | None) -> list[str]:
     """Return the files that opened data is read from; for standard input that is its copy."""
     return [data.path] if path == "-" else data_files(path, kind)
+
+
+def opened_again(data: DataFile, path: DataPath, wanted: Wanted, kind: str | None) -> DataFile:
+    """Open the files of opened data once more, to read something else of them."""
+    if path == "-":
+        return _opened(data.path, [data.path], wanted, kind or "csv")
+    return _opened(path, data_files(path, kind), wanted, kind)
 
 
 def data_files(path: DataPath, kind: str | None = None) -> list[str]:

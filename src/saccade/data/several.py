@@ -8,11 +8,14 @@ from typing import TypeVar
 
 from saccade.data.batches import BadRows, Batch, DataFile, Piece, Wanted
 from saccade.data.columns import ParquetFile
+from saccade.data.seen import Seen
 from saccade.exceptions import DataFileError
 
 __all__ = ["DataSet", "ParquetSet", "open_alike"]
 
 File = TypeVar("File", bound=DataFile)
+# So many files tell what their columns hold.
+FIRST_FILES = 8
 
 
 class DataSet:
@@ -23,6 +26,14 @@ class DataSet:
         self.names, self.n_features, self.zero_based = files[0].names, files[0].n_features, files[0].zero_based
         self.size = sum(file.size for file in files)
         *self._begins, self.length = accumulate((file.length for file in files), initial=0)
+
+    def seen(self) -> dict[int, Seen]:
+        """Return what the first rows of the first files hold."""
+        joined: dict[int, Seen] = {}
+        for file in self._files[:FIRST_FILES]:
+            for place, seen in file.seen().items():
+                joined[place] = joined.get(place, Seen()).joined(seen)
+        return joined
 
     def batches(self, start: int, bad: BadRows) -> Iterator[Batch]:
         """Read from a place that an earlier batch ended at, or from 0."""

@@ -26,13 +26,14 @@ MOST_OTHERS = 200_000
 class Remembered:
     """The values of a column, each with a code: a category its own, any other the next one when it is first seen."""
 
-    def __init__(self, categories: Categories | None, missing: Set[str]) -> None:
+    def __init__(self, categories: Categories | None, missing: Set[str], *, others_alike: bool = False) -> None:
+        """Take whether all other values are alike to the model, so that they need not be remembered."""
         self._values: list[Any] = [] if categories is None else categories.values.tolist()
         self._n_known = len(self._values)
         self._texts_only = categories is not None and not categories.are_numbers and self._n_known > 0
         self._numbers_only = categories is not None and categories.are_numbers
         self._spellings = None if categories is None else Spellings(categories)
-        self._missing = missing
+        self._missing, self._others_alike = missing, others_alike
         self._others: dict[Any, int] = {}
 
     def __call__(self, values: NDArray[Any]) -> Reals:
@@ -53,6 +54,8 @@ class Remembered:
             return code
         if isinstance(value, str) and value.strip().lower() in self._missing:
             return np.nan
+        if self._others_alike:
+            return self._n_known
         if value not in self._others:
             if len(self._others) == MOST_OTHERS:
                 return len(self._values) - 1

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from saccade.exceptions import ModelFileError
 from saccade.files.archive import Archive
+from saccade.files.encodings import encoding_from, encoding_parts
 from saccade.files.parameters import decode, decode_labels, encode, encode_labels
 from saccade.files.sketches import sketch_from, sketch_parts
 from saccade.kernels import state
@@ -47,7 +48,7 @@ def learner_parts(model: AttentiveLearner) -> tuple[dict[str, Any], dict[str, ND
     """Return the header and the arrays of a fitted learner."""
     learners = model._learners
     seeds = [learner.settings.seed for learner in learners]
-    now = model._build(model.n_features_in_, learners[0].state.weights.dtype, seeds)
+    now = model._build(model.coef_.shape[1], learners[0].state.weights.dtype, seeds)
     if any(new.settings != old.settings for new, old in zip(now, learners, strict=True)):
         raise ValueError("Parameters were changed after fit. Fit again, or set them back, before saving.")
     header = {
@@ -72,6 +73,8 @@ def learner_parts(model: AttentiveLearner) -> tuple[dict[str, Any], dict[str, ND
         arrays["memory"] = np.concatenate(model._memories, axis=1)
     if model._scaling is not None:
         arrays |= {"scaling.centre": model._scaling.centre, "scaling.unit": model._scaling.unit}
+    if model.encoding_ is not None:
+        header["encoding"] = encoding_parts(model.encoding_)
     return {**header, **about_rows}, arrays
 
 
@@ -92,9 +95,13 @@ def learner_from(archive: Archive, kind: type[AttentiveLearner]) -> AttentiveLea
     n, seeds = weights.shape[1], archive.field("seeds", list)
     if n == 0 or len(seeds) != count or not all(type(seed) is int and 0 <= seed < 2**31 for seed in seeds):
         raise ModelFileError(f"its seeds are {str(seeds)[:80]}")
-    names = archive.names(n)
+    encoding = encoding_from(archive)
+    if encoding is not None and encoding.n_features != n:
+        raise ModelFileError(f"its encoding has {encoding.n_features} features, and it has weights for {n}")
+    n_columns = n if encoding is None else len(encoding.columns)
+    names = archive.names(n_columns)
     archive.array("order", np.uint32, (count, n))  # what is built next takes memory in proportion to n
-    model._scaling = _scaling(archive, n)
+    model._scaling, model._encoding = _scaling(archive, n), encoding
     try:
         fresh = model._build(n, weights.dtype, seeds)
     except (ValueError, ArithmeticError) as error:
@@ -116,7 +123,7 @@ def learner_from(archive: Archive, kind: type[AttentiveLearner]) -> AttentiveLea
     ]
     model._take(learners, classes, sketch_from(archive))
     model._memories = _memories(archive, count)
-    model.n_features_in_ = n
+    model.n_features_in_ = n_columns
     if names is not None:
         model.feature_names_in_ = np.array(names, dtype=object)
     model.n_iter_, model._alarmed = archive.field("n_iter", int), archive.field("alarmed", bool)

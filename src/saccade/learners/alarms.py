@@ -52,7 +52,7 @@ def warn_of_model(model: Any, X: Rows, codes: NDArray[np.integer], weight: Reals
     """Warn where features differ in scale by decades, and where all training rows get one label."""
     rows = _some_rows(codes, weight, model.classes_.size, FEW)
     part = X[rows]
-    warn_of_scales(part, getattr(model, "feature_names_in_", None), CALLER + 1)
+    warn_of_scales(part, model._feature_names, CALLER + 1)
     if not _is_one_label(model, part, codes[rows]):
         return
     rows = _some_rows(codes, weight, model.classes_.size, MANY)

@@ -25,6 +25,8 @@ from saccade.learners.record import TrainingRecord
 from saccade.learners.remembered import Remembered, rows_known_by
 from saccade.learners.scaling import Scaling
 from saccade.learners.sketch import RowSketch
+from saccade.learners.tables import read_early, read_in_full, read_source, rows_to_learn
+from saccade.models.tables.encoding import Encoding
 from saccade.planning.boundaries import Budget, as_boundary
 from saccade.planning.orders import CODES
 from saccade.reading.inputs import (
@@ -117,6 +119,8 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
 
     # Of the rows that are learned from; set by learning from files, before the first of them.
     _scaling: Scaling | None = None
+    # Of the table that is learned from, where it has columns of texts; set like the scaling.
+    _encoding: Encoding | None = None
     # Of the batches of files, while it learns from them in several passes.
     _memories: list[Memory] | None = None
 
@@ -140,7 +144,8 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         """
         self._check_parameters()
         going_on = self.warm_start and hasattr(self, "_learners")
-        X, y = check_rows(self, X, y=y, reset=not going_on)
+        self._encoding = self._encoding if going_on else None
+        X, y = self._rows_to_learn(X, y, reset=not going_on)
         classes, codes = encode_labels(y)
         self._check_classes(classes)
         if going_on and not np.array_equal(classes, self.classes_):
@@ -198,7 +203,10 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         rows: NDArray[np.uint32] | None = None,
         memory: Memory | None = None,
     ) -> Self:
-        """Learn from rows, in the order that is given, and with memory of them where there is some."""
+        """Learn from rows, in the order that is given, and with memory of them where there is some.
+
+        Rows that come with an order are batches of files, which are encoded already where there is an encoding.
+        """
         first = not hasattr(self, "_learners")
         self._check_parameters()
         if self.class_weight == "balanced":
@@ -206,7 +214,8 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
                 'class_weight="balanced" is not supported by partial_fit, which does not see all labels. Compute the '
                 "weights with sklearn.utils.compute_class_weight on a sample and pass them as a dict."
             )
-        X, y = check_rows(self, X, y=y, reset=first)
+        if self._encoding is None or rows is None:
+            X, y = self._rows_to_learn(X, y, reset=first)
         known = self._classes_for(y, classes, first)
         codes = np.searchsorted(known, y)
         if not np.array_equal(known[np.minimum(codes, len(known) - 1)], y):
@@ -223,16 +232,20 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         held = (self._level, self.training_, CALLER + 1)
         self._alarmed = getattr(self, "_alarmed", False) or warn_if_level_not_held(*held)
         if first:
-            warn_of_scales(seen[: 2 * FEW], getattr(self, "feature_names_in_", None), CALLER + 1)
+            warn_of_scales(seen[: 2 * FEW], self._feature_names, CALLER + 1)
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label of each row, from all of its features; ``read`` stops early."""
-        return read_checked(self, X, column_source, self._run_in_full).label
+        return self._read_in_full(X).label
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the margins from all features: ``X @ coef_.T + intercept_``, one column per class beyond two."""
-        return read_checked(self, X, column_source, self._run_in_full).margin
+        """Return the margins from all features: ``X @ coef_.T + intercept_``, one column per class beyond two.
+
+        After ``saccade.learn`` from a table with text columns X are such rows, and their features are those of
+        ``encoding_``.
+        """
+        return self._read_in_full(X).margin
 
     def full_margin(self, X: Any) -> NDArray[np.float64]:
         """Return what ``decision_function`` does."""
@@ -242,18 +255,46 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         """Read each row no further than the boundary demands: label, margin, features read, whether it stopped early.
 
         Nothing is certified: other labels than those of ``predict`` are as frequent as the boundary lets them be. Use
-        ``saccade.attend`` where that share is to be known.
+        ``saccade.attend`` where that share is to be known. With an encoding, features are those of ``encoding_``.
         """
+        if self._encoding is not None:
+            return read_early(self, X)
         return read_checked(self, X, column_source, self._run_plans)
 
     def read_source(self, source: Source, *, full: bool = False) -> Reading:
         """Read the rows of any storage, in full or not; a row whose values are not finite has such a margin."""
         check_is_fitted(self)
+        if self._encoding is not None:
+            return read_source(self, source, full=full)
         return Reading.of(self.classes_, self._run_in_full(source) if full else self._run_plans(source))
 
     def predict_source(self, source: Source) -> Reading:
         """Read the rows of any storage as ``predict`` does: in full."""
         return self.read_source(source, full=True)
+
+    @property
+    def encoding_(self) -> Encoding | None:
+        """What is learned from a table with text columns: ``str`` says it, and ``feature_names()`` names ``coef_``."""
+        return self._encoding
+
+    @property
+    def _feature_names(self) -> NDArray[Any] | None:
+        """The names of the features that have weights."""
+        if self._encoding is not None:
+            return np.array(self._encoding.feature_names(), dtype=object)
+        return getattr(self, "feature_names_in_", None)
+
+    def _rows_to_learn(self, X: Any, y: Any, *, reset: bool) -> tuple[Rows, Any]:
+        """Return rows and labels that were checked; encoded, where there is an encoding."""
+        if self._encoding is not None:
+            return rows_to_learn(self, X, y)
+        rows, labels = check_rows(self, X, y=y, reset=reset)
+        return rows, labels
+
+    def _read_in_full(self, X: Any) -> Reading:
+        if self._encoding is not None:
+            return read_in_full(self, X)
+        return read_checked(self, X, column_source, self._run_in_full)
 
     @property
     def _level(self) -> float | None:
@@ -443,4 +484,6 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        if self._encoding is not None:
+            tags.input_tags.allow_nan = tags.input_tags.string = True
         return tags

@@ -10,6 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 
 from saccade.learners.sketch import Hashes, RowSketch, hash_rows
+from saccade.learners.tables import encoded_rows
 from saccade.models.thresholds import step_inside
 from saccade.reading.arrays import FLOATS_AND_BYTES, as_read_only
 from saccade.reading.inputs import check_numbers, without_repeats
@@ -30,7 +31,11 @@ def refuse_training_rows(model: Any, X: Any, rows: NDArray[np.intp]) -> None:
     sketch = getattr(model, "_sketch", None)
     if not isinstance(sketch, RowSketch) or sketch.n_rows == 0:
         return
-    hashes = np.concatenate([_hashes(X, rows[start : start + BLOCK], scalers) for start in range(0, rows.size, BLOCK)])
+    blocks = (rows[start : start + BLOCK] for start in range(0, rows.size, BLOCK))
+    encoded = getattr(model, "encoding_", None) is not None
+    hashes = np.concatenate(
+        [hash_rows(encoded_rows(model, take_rows(X, one))) if encoded else _hashes(X, one, scalers) for one in blocks]
+    )
     if sketch.recognises(hashes):
         name, seen = type(model).__name__, int(np.isin(hashes, sketch.hashes).sum())
         raise ValueError(
@@ -44,10 +49,11 @@ def refuse_training_rows(model: Any, X: Any, rows: NDArray[np.intp]) -> None:
 
 
 def sketch_of(model: Any) -> RowSketch | None:
-    """Return the sketch of the rows that a model learned from as they are, unscaled; None where it has none."""
+    """Return the sketch of the rows that a model learned from, neither scaled nor encoded; None where it has none."""
     inner, scalers = _opened(model)
     sketch = getattr(inner, "_sketch", None)
-    return sketch if isinstance(sketch, RowSketch) and sketch.n_rows and not scalers else None
+    as_they_are = not scalers and getattr(inner, "encoding_", None) is None
+    return sketch if isinstance(sketch, RowSketch) and sketch.n_rows and as_they_are else None
 
 
 def _opened(model: Any) -> tuple[Any, list[Any]]:

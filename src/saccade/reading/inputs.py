@@ -26,6 +26,7 @@ __all__ = [
     "check_numbers",
     "check_rows",
     "check_weights",
+    "checked_columns",
     "codes_among",
     "encode_labels",
     "feature_names",
@@ -87,14 +88,14 @@ def read_checked(
     ``demanded`` gives the columns that can be asked for, all where it is None. Where the estimator knows its columns by
     name, a table may lack the others.
     """
-    source = source_of(_check_columns(estimator, X, demanded))
+    source = source_of(checked_columns(estimator, X, demanded))
     outcome = run(source)
     if outcome.bad >= 0:
         raise_not_finite(estimator, source, outcome.bad, demanded)
     return Reading.of(estimator.classes_, outcome)
 
 
-def _check_columns(estimator: BaseEstimator, X: Any, demanded: Demanded | None) -> Any:
+def checked_columns(estimator: BaseEstimator, X: Any, demanded: Demanded | None) -> Any:
     """Return X, checked against the columns that the estimator was fitted on; a table stays one, and is not copied."""
     if _is_plain(estimator, X, reset=False):
         return X
@@ -127,7 +128,8 @@ def _check_columns(estimator: BaseEstimator, X: Any, demanded: Demanded | None) 
 
 def _may_hold_texts(estimator: BaseEstimator, X: Any) -> bool:
     """Whether X is an array of objects, and the estimator reads such."""
-    taken = getattr(getattr(estimator, "additive_", None), "takes_objects", False)
+    encoded = getattr(estimator, "encoding_", None) is not None
+    taken = encoded or getattr(getattr(estimator, "additive_", None), "takes_objects", False)
     return taken and isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OUS"
 
 

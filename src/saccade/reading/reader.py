@@ -17,7 +17,7 @@ __all__ = ["read_plan"]
 FEWEST_ROWS = 20_000
 # Every block of rows costs a call for each part, so blocks are larger than where a kernel does it all. What a block
 # leaves undecided after the first parts, few rows, waits until there are enough of them for a block of their own.
-# A source whose calls are dear says by itself how large its blocks are to be.
+# A source whose calls are dear says by itself how large its blocks are to be, and which parts are the first.
 BLOCK = 2**13
 MOST_FIRST_PARTS = 32
 
@@ -63,7 +63,7 @@ def _read_by_parts(plan: Plan, source: Source) -> Outcome:
     n_rows = source.shape[0]
     written = new_outcome(plan, n_rows)
     block = min(getattr(source, "block", BLOCK), max(n_rows, 1))
-    early = int(np.searchsorted(plan.checkpoints, MOST_FIRST_PARTS, side="right"))
+    early = int(np.searchsorted(plan.checkpoints, getattr(source, "first_parts", MOST_FIRST_PARTS), side="right"))
     first = int(plan.checkpoints[early - 1]) if early else 0
     room, waiting = (new_room(plan, block, np.float64, size) for size in (first, plan.positions))
     n_waiting = 0

@@ -55,8 +55,12 @@ class Pieces:
 
     def __call__(self, values: Reals) -> Reals:
         made = np.empty((values.size, self.missing.size))
-        evaluate_pieces(values, self.edges, self.origin, self.coefficients, self.missing, made)
+        self.write(values, made)
         return made
+
+    def write(self, values: Reals, out: NDArray[np.floating]) -> None:
+        """Write the values of all scores, (values, scores)."""
+        evaluate_pieces(values, self.edges, self.origin, self.coefficients, self.missing, out)
 
 
 class _Shape(Enum):

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.models.tables.storage import RawColumns
-from saccade.models.tables.terms import NoTerm, Table
+from saccade.models.tables.terms import NoTerm, PiecesTerm, Table
 from saccade.reading.arrays import Selection
 
 if TYPE_CHECKING:
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 __all__ = ["TermSource"]
 
 Rows = NDArray[np.uint32]
-# A block has so many values at the most, all parts of its rows together, and so many rows at the least.
-MOST_VALUES, FEWEST_ROWS = 4_000_000, 8192
+# A block has so many values at the most, all parts of its rows together, and so many rows.
+MOST_VALUES, FEWEST_ROWS, MOST_ROWS = 4_000_000, 8192, 32_768
+FIRST_COLUMNS = 4
 
 
 class TermSource:
@@ -29,8 +30,13 @@ class TermSource:
 
     @property
     def block(self) -> int:
-        """How many rows are read together: a library's call on a column takes as long as it takes for 10,000 rows."""
-        return max(FEWEST_ROWS, MOST_VALUES // max(self.shape[1], 1))
+        """How many rows are read together: a library's call on a column takes as long as it takes for 1,000 rows."""
+        return max(FEWEST_ROWS, min(MOST_ROWS, MOST_VALUES // max(self.shape[1], 1)))
+
+    @property
+    def first_parts(self) -> int:
+        """How many parts are read block by block; after these, rows wait until there is a block of them."""
+        return FIRST_COLUMNS * self._model.n_scores
 
     def fill(self, part: int, rows: Rows, size: int, out: NDArray[np.floating]) -> None:
         number, score = divmod(part, self._model.n_scores)
@@ -38,6 +44,8 @@ class TermSource:
         if isinstance(term, Table):  # in place, without a copy for all scores
             codes = self.raw.some(term.column, rows[:size])
             np.take(term.by_score[score], codes, out=out[:size], mode="clip")
+        elif isinstance(term, PiecesTerm) and self._model.n_scores == 1:
+            term.pieces.write(self.raw.some(term.column, rows[:size]), out[:size, None])
         else:
             out[:size] = self._values(number, rows[:size])[:, score]
 
@@ -58,7 +66,8 @@ class TermSource:
         if isinstance(self._model.terms[term], NoTerm):
             return np.zeros((rows.size, self._model.n_scores))
         values = self._model.terms[term].values(lambda column: self.raw.some(column, rows))
-        self._last = (term, rows.copy(), values)
+        if self._model.n_scores > 1:
+            self._last = (term, rows.copy(), values)
         return values
 
     def explain(self, row: int, among: NDArray[np.intp] | None = None) -> ValueError | None:
