@@ -29,9 +29,10 @@ from saccade.files.archive import Archive, read_archive, signed, write_archive
 from saccade.files.terms import terms_from, terms_parts
 from saccade.models.categories import Categories
 from saccade.models.tables.assembling import assemble
-from saccade.models.tables.blocks import Block, Foreign
+from saccade.models.tables.blocks import Block, Foreign, Formula, Raw, mapped
 from saccade.models.tables.loaded import LoadedTerms
-from saccade.models.tables.terms import NoTerm
+from saccade.models.tables.maps import Fill
+from saccade.models.tables.terms import FormulaTerm, NoTerm
 
 ROWS = rows_of(4000)
 CLASSES = {"two": ("no", "yes"), "three": ("a", "b", "c")}
@@ -336,6 +337,24 @@ def test_maps_that_are_impossible_are_refused_by_their_path(name):
     archive.arrays[own] = np.array(MAPS[name][1])
     with pytest.raises(ModelFileError, match=r"terms\.\d+\.blocks"):
         terms_from(archive, model.classes)
+
+
+def test_a_term_of_many_columns_takes_no_more_memory_than_its_file():
+    model = replace(model_of(), terms=tuple(NoTerm(k, 1) for k in range(N)), categories={})
+    wide = replace(
+        model,
+        terms=(*(NoTerm(k, 1) for k in range(40)), *wide_term(40)),
+        n_columns=40,
+        columns=None,
+    )
+    loaded, _ = terms_from(archived(wide), wide.classes)
+    assert loaded.takes_missing.all()
+
+
+def wide_term(n):
+    """Return a term that adds up columns, each of which may be missing."""
+    filled = tuple(mapped(Raw(k), Fill(np.nan, np.array([0.0]))) for k in range(n))
+    return [FormulaTerm(tuple(range(n)), (Formula(tuple(range(n)), (), filled),), (np.ones((1, n)),))]
 
 
 def test_many_classes_and_terms_that_would_take_all_memory_are_refused():

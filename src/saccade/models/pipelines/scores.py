@@ -108,7 +108,7 @@ def _calibrated(model: CalibratedClassifierCV, blocks: Blocks) -> Scored | None:
         return inside
     probability = probability_of(calibrated, inside.decides)
     least = margin_reaching(probability, np.nextafter(0.5, 1))  # the second class needs more than the first has
-    if not np.isfinite(least):
+    if not abs(least) < np.finfo(np.float64).max:  # never, or from the least number on
         raise RefusedError(model, "gives all rows one label, or a lower probability to a higher margin.")
     return inside.minus(float(np.nextafter(least, -np.inf)), partial(margin_reaching, probability))
 

@@ -1,5 +1,6 @@
 """Does a model have a way for a value of a column? Its terms are tried, with some values of the other columns."""
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -13,6 +14,8 @@ __all__ = ["takes"]
 
 # Of the other columns of a term so many categories are tried; some of these may be refused themselves.
 MOST_TRIED = 8
+# And so many combinations of them: a term of twenty columns would have millions.
+MOST_COMBINED = 10_000
 NUMBERS = np.array([0.0, 1.0, np.nan])
 
 
@@ -33,7 +36,7 @@ def _takes(term: Term, kinds: Kinds, column: int, value: NDArray[Any]) -> bool:
 def _gives_a_number(term: Term, kinds: Kinds, column: int, values: NDArray[Any]) -> bool:
     """Whether a term gives numbers for any of some values of a column."""
     tried = [values if other == column else _some_values(kinds, other) for other in term.columns]
-    places = np.indices([each.size for each in tried]).reshape(len(tried), -1)
+    places = _combinations([each.size for each in tried])
     combined = {other: each[place] for other, each, place in zip(term.columns, tried, places, strict=True)}
     try:
         with np.errstate(all="ignore"):
@@ -41,6 +44,13 @@ def _gives_a_number(term: Term, kinds: Kinds, column: int, values: NDArray[Any])
     except Exception:  # a transformer of the user's own may raise anything
         return False
     return bool((~np.isnan(made).any(axis=1)).any())
+
+
+def _combinations(sizes: list[int]) -> NDArray[np.intp]:
+    """Return places among the values of each column, (columns, combinations): all, or some where they are many."""
+    if math.prod(sizes) <= MOST_COMBINED:
+        return np.indices(sizes).reshape(len(sizes), -1)
+    return np.random.default_rng(0).integers(0, np.array(sizes)[:, None], (len(sizes), MOST_COMBINED), dtype=np.intp)
 
 
 def _some_values(kinds: Kinds, column: int) -> NDArray[Any]:
