@@ -121,6 +121,26 @@ def simulate():
     go_on(draws, 0.0, 0.1, 0, np.arange(2), few.copy(), few.copy(), many, np.full(2, 5))
 
 
+def attend_tables():
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    from sklearn.compose import ColumnTransformer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, SplineTransformer
+
+    from saccade import attend
+
+    table = pd.DataFrame({"number": np.tile(X[:, 0], 10), "text": np.where(np.tile(X[:, 1], 10) > 0, "a", "b")})
+    steps = ColumnTransformer([("splines", SplineTransformer(), ["number"]), ("texts", OneHotEncoder(), ["text"])])
+    model = make_pipeline(steps, LogisticRegression()).fit(table, np.tile(Y, 10))
+    attentive = attend(model, table, delta=0.5, promise="rows", when_too_few="read", random_state=0)
+    arrow = pa.Table.from_pandas(table, preserve_index=False)
+    for rows in (table, arrow, pl.from_arrow(arrow), arrow.set_column(1, "text", arrow["text"].cast(pa.string()))):
+        attentive.predict(rows)
+
+
 # The longest first, so that all cores are busy to the end; neighbours share few of the functions that they call.
 TASKS = [
     (learn, np.float64, "C"),
@@ -138,6 +158,7 @@ TASKS = [
     (attend_trees, np.float64, 100),
     (attend_trees_in_single_precision,),
     (attend, np.float32),
+    (attend_tables,),
     (read_bytes_by_columns,),
     (simulate,),
 ]
