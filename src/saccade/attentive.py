@@ -1,4 +1,4 @@
-"""Any fitted additive classifier, linear or of trees, read attentively, with a certificate."""
+"""Any fitted additive classifier, linear, of trees or over a raw table, read attentively, with a certificate."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -89,9 +89,10 @@ def attend(
 
     Parameters
     ----------
-    model : fitted tree ensemble (LightGBM, XGBoost, CatBoost, scikit-learn), or linear classifier, alone or at the end
-        of a Pipeline of per-feature scalers. What is said of features below is said of the trees of an ensemble, but
-        for ``costs`` and ``groups``, which are of columns.
+    model : fitted tree ensemble (LightGBM, XGBoost, CatBoost, scikit-learn), linear classifier, naive Bayes, alone or
+        behind steps that work column by column, or ExplainableBoostingClassifier. What is said of features below is
+        said of the raw columns of a pipeline, and of the trees of an ensemble, but for ``costs`` and ``groups``, which
+        are of columns.
     X : rows such as will be predicted, and that the model was not fitted on: on those, margins are clearer than they
         will be, and the certificate would not hold. Some plan, the others calibrate.
     y : array of shape (rows,), optional
@@ -143,8 +144,8 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
 
     Parameters
     ----------
-    estimator : tree ensemble, linear classifier, Pipeline of per-feature scalers that ends in one, or None for
-        ``Pegasos()``
+    estimator : tree ensemble, linear classifier, naive Bayes, pipeline of steps that work column by column before one,
+        ExplainableBoostingClassifier, or None for ``Pegasos()``
     delta : float, or dict of label to float
         The share that may go wrong; with ``promise="classes"`` each class may have its own, and 1 promises nothing.
     confidence : float
