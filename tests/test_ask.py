@@ -17,8 +17,8 @@ from sklearn.linear_model import LogisticRegression
 import saccade
 from data import correlated
 from saccade import Pegasos
-from saccade.cli.ask import _range
 from saccade.cli.main import run
+from saccade.cli.questions import range_shown
 
 N_FEATURES = 12
 NAMES = [f"f{j}" for j in range(N_FEATURES)]
@@ -160,7 +160,7 @@ def test_a_value_outside_of_what_was_seen_is_not_certified_and_named(ask, model,
 
 @pytest.mark.parametrize("shown", [(-2.34567, 1234.5678), (0.0, 0.00012345), (5.0, 5.0), (0.0, 0.0), (1e-9, 3.00004)])
 def test_what_is_shown_of_a_range_may_be_typed(shown):
-    low, high = map(float, _range(*shown).split(" to "))
+    low, high = map(float, range_shown(*shown).split(" to "))
     assert shown[0] <= low <= high <= shown[1]
 
 

@@ -15,6 +15,7 @@ SOURCES = Path(saccade.__file__).parent
 # What the extras are for: the rooms that may import what they bring, besides what is always installed.
 EXTRAS = {"cli": ["files", "report", "skops"], "data": ["files"], "files": ["files"], "study": ["report"]}
 IMPORTED_AS = {
+    "interpret-core": "interpret",
     "scikit-learn": "sklearn",
     "xgboost-cpu": "xgboost",
 }  # where a package has another name than what is imported

@@ -8,7 +8,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
-from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     MaxAbsScaler,
@@ -70,7 +70,7 @@ def test_frozen_models_sparse_weights_and_our_own_learners():
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (GaussianNB().fit(X, y), "GaussianNB is no model that can be read part by part"),
+        (KNeighborsClassifier().fit(X, y), "KNeighborsClassifier is no model that can be read part by part"),
         (make_pipeline(Normalizer(), LogisticRegression()).fit(X, y), r"Normalizer\(\) mixes the columns"),
         (make_pipeline(PCA(2), LogisticRegression()).fit(X, y), "PCA.* mixes the columns"),
         (3, "not an estimator"),

@@ -268,3 +268,14 @@ def test_sparse_rows_hold_numbers_and_codes():
     expected = model.source(dense).values()
     for made in (sp.csr_array(dense), sp.csr_matrix(dense), sp.csc_array(dense)):
         np.testing.assert_array_equal(model.source(made).values(), expected)
+
+
+def test_an_infinite_number_is_refused_and_not_filled_in():
+    frame = rows_of(600)
+    model = saccade.attend(estimator_of(), frame, delta=0.3, when_too_few="read", boundary="full", random_state=0)
+    assert model.additive_.takes_missing[5]
+    for name in ("score", "age", "hours"):
+        bad = frame.copy()
+        bad.loc[4, name] = -np.inf
+        with pytest.raises(ValueError, match=f"Row 4 of X has -inf in column '{name}'"):
+            model.predict(bad)

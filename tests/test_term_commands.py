@@ -307,6 +307,22 @@ def test_a_skops_pipeline_is_certified_on_files_with_texts_and_reads_as_itself(n
     assert fast.certificate_.n_features == in_memory.certificate_.n_features
 
 
+@pytest.mark.parametrize("named", [True, False])
+def test_a_skops_pipeline_of_scalers_by_column_is_certified(named, folder):
+    numbers = PEOPLE[["hours", "grade"]].astype(float)
+    rows = numbers if named else numbers.to_numpy()
+    steps = ColumnTransformer([("s", StandardScaler(), ["hours"] if named else [0])], remainder="passthrough")
+    model = make_pipeline(steps, logistic()).fit(rows[FITTED], LABELS[FITTED])
+    skops.dump(model, "model.skops")
+    options = ["-o", "fast.saccade", "--delta", "0.2", "--when-too-few", "read", "--force"]
+    numbers[CERTIFY].to_csv("rows.csv", index=False)
+    np.save("rows.npy", numbers[CERTIFY].to_numpy())
+    for data in ("rows.csv", "rows.npy"):
+        assert run(["attend", "model.skops", data, *options]) == 0
+        loaded = saccade.load("fast.saccade")
+        np.testing.assert_array_equal(loaded.estimator_.predict(rows), model.predict(rows))
+
+
 class Odd(TransformerMixin, BaseEstimator):
     """A type that skops does not trust."""
 
@@ -351,6 +367,27 @@ def test_a_missing_pandas_is_said_where_a_pipeline_needs_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ModuleNotFoundError, match=r"Pipeline takes its columns.*Install pandas"):
         own_labels(model, pa.table({"job": ["cook"]}), np.array([0]), additive, np.zeros((1, 5)))
+
+
+def test_no_more_values_are_remembered_than_fit_into_memory(monkeypatch):
+    monkeypatch.setattr("saccade.data.texts.MOST_OTHERS", 3)
+    coder = Remembered(None, frozenset())
+    codes = coder(np.array([f"user {k}" for k in range(9)], dtype=object))
+    assert codes.tolist() == [0, 1, 2, 2, 2, 2, 2, 2, 2]
+    assert as_rows(codes[:, None], ["id"], {0: coder}).column("id").to_pylist()[-1] == "user 2"
+
+
+def test_the_fewest_columns_of_a_pipeline_are_chosen_by_their_bytes(folder, capsys):
+    model = PIPELINES["one-hot"]().fit(PEOPLE[FITTED], LABELS[FITTED])
+    skops.dump(model, "model.skops")
+    PEOPLE[CERTIFY].to_parquet("rows.parquet", row_group_size=500)
+    PEOPLE[FRESH].to_parquet("fresh.parquet", row_group_size=500)
+    options = ["--fewest", "columns", "--delta", "0.2", "--random-state", "0"]
+    assert run(["attend", "model.skops", "rows.parquet", "-o", "few.saccade", *options]) == 0
+    few = saccade.load("few.saccade")
+    assert len(few.columns_) < 5
+    PEOPLE[FRESH][few.columns_].to_parquet("narrow.parquet")
+    np.testing.assert_array_equal(predicted("narrow.parquet", model="few.saccade")["label"], few.predict(PEOPLE[FRESH]))
 
 
 def test_codes_of_texts_are_texts_again():

@@ -8,11 +8,19 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from interpret.glassbox import ExplainableBoostingClassifier
+from sklearn.compose import ColumnTransformer
 from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from termed import NAMES, estimator_of, looked_up, model_of, rows_of
 
 import saccade
@@ -21,9 +29,10 @@ from saccade.files.archive import Archive, read_archive, signed, write_archive
 from saccade.files.terms import terms_from, terms_parts
 from saccade.models.categories import Categories
 from saccade.models.tables.assembling import assemble
-from saccade.models.tables.blocks import Block, Foreign
+from saccade.models.tables.blocks import Block, Foreign, Formula, Raw, mapped
 from saccade.models.tables.loaded import LoadedTerms
-from saccade.models.tables.terms import NoTerm
+from saccade.models.tables.maps import Fill
+from saccade.models.tables.terms import FormulaTerm, NoTerm
 
 ROWS = rows_of(4000)
 CLASSES = {"two": ("no", "yes"), "three": ("a", "b", "c")}
@@ -73,12 +82,64 @@ def test_full_reads_give_the_labels_of_the_loaded_estimator():
         np.testing.assert_array_equal(attentive.predict(ROWS), model.predict(ROWS))
 
 
-def test_a_threshold_is_kept(tmp_path):
-    attentive = saccade.attend(estimator_of(), ROWS, delta=0.2, when_too_few="read", random_state=0)
+PEOPLE = ROWS[["state", "age", "income", "kind", "hours"]]
+RICH = np.array(["poor", "rich"])[
+    (np.log(PEOPLE["income"]) + 2 * (PEOPLE["state"] == "NY") + PEOPLE["hours"] / 40 > 4.2).astype(int)
+]
+
+
+def fitted(model):
+    """Return a pipeline over texts, whole numbers and gaps."""
+    numbers = make_pipeline(SimpleImputer(add_indicator=True), FunctionTransformer(np.abs), StandardScaler())
+    texts = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    columns = ColumnTransformer(
+        [("n", numbers, ["age", "income"]), ("c", texts, ["state", "kind"])], remainder="passthrough"
+    )
+    return make_pipeline(columns, model).fit(PEOPLE[:1500], RICH[:1500])
+
+
+def test_pipelines_come_back_with_their_own_labels_and_their_threshold(tmp_path):
+    model, terms = fitted(LogisticRegression(max_iter=1000)), {"delta": 0.2, "when_too_few": "read", "random_state": 0}
+    attentive = saccade.attend(model, PEOPLE[1500:], threshold=0.3, **terms)
     saccade.save(attentive, tmp_path / "model")
     loaded = saccade.load(tmp_path / "model")
-    with pytest.raises(ValueError, match="only the weights at"):
-        saccade.attend(loaded.estimator_, ROWS, threshold=0.5)
+    expected = np.array(["poor", "rich"])[(model.predict_proba(PEOPLE)[:, 1] >= 0.3).astype(int)]
+    np.testing.assert_array_equal(loaded.estimator_.predict(PEOPLE), expected)
+    np.testing.assert_array_equal(loaded.read(PEOPLE).margin, attentive.read(PEOPLE).margin)
+    again = saccade.attend(loaded.estimator_, PEOPLE[1500:], threshold=0.3, **terms)
+    np.testing.assert_array_equal(again.read(PEOPLE).margin, attentive.read(PEOPLE).margin)
+    with pytest.raises(ValueError, match=r"only the weights at threshold=0.3"):
+        saccade.attend(loaded.estimator_, PEOPLE[1500:], threshold=0.5)
+
+
+@pytest.mark.filterwarnings("ignore:Missing values detected:UserWarning")  # of interpret
+def test_naive_bayes_and_ebms_come_back_with_their_own_labels(tmp_path):
+    boosted = ExplainableBoostingClassifier(interactions=2, max_rounds=20, outer_bags=1, n_jobs=1, random_state=0)
+    numbers = PEOPLE[["income", "hours"]]
+    for model, rows in ((boosted, PEOPLE), (GaussianNB(), numbers)):
+        model.fit(rows[:1500], RICH[:1500])
+        attentive = saccade.attend(model, rows[1500:], delta=0.2, when_too_few="read", random_state=0)
+        saccade.save(attentive, tmp_path / "model")
+        loaded = saccade.load(tmp_path / "model")
+        np.testing.assert_array_equal(loaded.estimator_.predict(rows), model.predict(rows))
+        np.testing.assert_array_equal(loaded.read(rows).margin, attentive.read(rows).margin)
+
+
+def test_a_loaded_model_asks_the_same_questions(tmp_path):
+    attentive = saccade.attend(
+        fitted(LogisticRegression(max_iter=1000)), PEOPLE[1500:], delta=0.2, when_too_few="read", random_state=0
+    )
+    saccade.save(attentive, tmp_path / "model")
+    loaded = saccade.load(tmp_path / "model")
+    for row in range(40):
+        asked = []
+        for model in (attentive, loaded):
+            inquiry = model.inquire()
+            while (wanted := inquiry.wanted) is not None:
+                value = PEOPLE.iloc[row][wanted]
+                inquiry.tell(None if pd.isna(value) else value)
+            asked.append((inquiry.label, inquiry.asked, inquiry.confidence))
+        assert asked[0] == asked[1]
 
 
 def test_a_transformer_that_is_used_as_it_is_is_named_and_nothing_is_written(tmp_path):
@@ -232,6 +293,8 @@ HOSTILE = {
     "other values without a code": lambda archive: archive.header["terms"]["categories"][0].pop(),
     "categories of another kind": lambda archive: archive.header["terms"]["categories"].__setitem__(0, [0, 1]),
     "an intercept of no value": array("intercept", [np.nan]),
+    "a category twice": lambda archive: archive.header["terms"]["categories"][0][4].__setitem__(1, "NY"),
+    "half a character": lambda archive: archive.header["terms"]["categories"][0][4].__setitem__(1, "\ud800"),
 }
 
 
@@ -274,6 +337,24 @@ def test_maps_that_are_impossible_are_refused_by_their_path(name):
     archive.arrays[own] = np.array(MAPS[name][1])
     with pytest.raises(ModelFileError, match=r"terms\.\d+\.blocks"):
         terms_from(archive, model.classes)
+
+
+def test_a_term_of_many_columns_takes_no_more_memory_than_its_file():
+    model = replace(model_of(), terms=tuple(NoTerm(k, 1) for k in range(N)), categories={})
+    wide = replace(
+        model,
+        terms=(*(NoTerm(k, 1) for k in range(40)), *wide_term(40)),
+        n_columns=40,
+        columns=None,
+    )
+    loaded, _ = terms_from(archived(wide), wide.classes)
+    assert loaded.takes_missing.all()
+
+
+def wide_term(n):
+    """Return a term that adds up columns, each of which may be missing."""
+    filled = tuple(mapped(Raw(k), Fill(np.nan, np.array([0.0]))) for k in range(n))
+    return [FormulaTerm(tuple(range(n)), (Formula(tuple(range(n)), (), filled),), (np.ones((1, n)),))]
 
 
 def test_many_classes_and_terms_that_would_take_all_memory_are_refused():

@@ -342,7 +342,7 @@ def test_the_fewest_columns_are_refused_for_trees_with_what_to_do(folder, capsys
     save_native(FITTED_ON_TABLES["lightgbm"], "model.txt")
     write(FRAME[HELD_OUT], LABELS[HELD_OUT], "held-out.parquet")
     assert run(["attend", "model.txt", "held-out.parquet", "-o", "few.saccade", "--fewest", "columns"]) == 1
-    assert "chooses columns by their weights" in capsys.readouterr().err
+    assert "chooses among parts of one column each" in capsys.readouterr().err
     assert not (folder / "few.saccade").exists()
 
 

@@ -4,9 +4,9 @@ The row is read by the same plan as any other, so its label is the one that ``pr
 the certificate holds. Values that are known beforehand wait until the plan comes to them.
 
 What a row needs next, and what follows where a feature cannot be had, depends on the kind of model
-(``rows_of_columns.py``, ``rows_of_trees.py``). The label stays certified where the calibration rows, read without that
-feature or that group of features, kept the level. It does not where a value lies outside of what the rows that planned
-and calibrated have.
+(``rows_of_columns.py``, ``rows_of_terms.py``, ``rows_of_trees.py``). The label stays certified where the calibration
+rows, read without that feature or that group of features, kept the level. It does not where a value lies outside of
+what the rows that planned and calibrated have.
 """
 
 import hashlib
@@ -80,7 +80,8 @@ class Inquiry:
     margin : the full model's margin as predicted so far; with several classes one per class
     confidence : the estimated probability that the full model gives the label leaned to
     certified : whether the label is clear and the certificate covers it, with the features that are missing. A feature
-        that was missing in rows that planned or calibrated, as trees allow, has a missing value like any other
+        that was missing in rows that planned or calibrated, as trees and imputers allow, has a missing value like any
+        other
     outside : the values that lie outside of what was seen when the model was certified, by feature: beyond the range
         of numbers, or a category that no row had. With any of these the label is not certified
     asked : the features asked for so far
@@ -252,7 +253,11 @@ class Inquiry:
         """Write down what was told and what follows from it; or raise, and nothing was told."""
         for position, (value, number) in told.items():
             self._row.put(position, value, number)
-        decision = self._reader.decide(self._row)
+        try:
+            decision = self._reader.decide(self._row)
+        except Exception:  # values that are refused together, or a transformer that raises
+            self._row.forget(list(told))
+            raise
         if decision is None and not self._reader.needed(self._row):
             self._row.forget(list(told))
             raise ValueError("The margin overflows although the values are finite. Nothing was taken: are they right?")

@@ -11,8 +11,10 @@ from saccade.asking.inquiry import Inquiry, Questions, resume
 from saccade.asking.lazily import Fetch, LazyReading, read_lazily, read_lazily_async
 from saccade.asking.one_row import RowReader
 from saccade.asking.rows_of_columns import ColumnReader
+from saccade.asking.rows_of_terms import TermReader
 from saccade.asking.rows_of_trees import TreeReader
 from saccade.models.additive import Additive
+from saccade.models.tables.model import TermModel
 from saccade.models.trees.model import TreeModel
 from saccade.planning.absence import Population
 from saccade.planning.prices import Prices, price_list
@@ -118,7 +120,10 @@ class AskingMixin:
     def _row_reader(self) -> RowReader:
         if isinstance(self.additive_, TreeModel):
             return TreeReader(self.additive_, self.plan_, self.population_, self.prices_)
-        return ColumnReader(self.plan_, self.population_, strictest(self.certificate_.delta))
+        delta = strictest(self.certificate_.delta)
+        if isinstance(self.additive_, TermModel):
+            return TermReader(self.additive_, self.plan_, self.population_, self.prices_, delta)
+        return ColumnReader(self.plan_, self.population_, delta)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is shared by inquiries, which is made again when it is asked for."""

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from numbers import Real
 from typing import Any, Protocol
 
@@ -24,16 +25,20 @@ class Row:
     values: Reals  # as the model takes them, categories as codes; NaN where there is none
     known: NDArray[np.bool_]  # whether anything was told
     missing: NDArray[np.bool_]  # whether it was told that the value cannot be had
+    told: NDArray[np.object_]  # the values themselves; None where there is none
 
     @classmethod
     def unknown(cls, n_columns: int) -> "Row":
-        return cls(np.full(n_columns, np.nan), np.zeros(n_columns, dtype=bool), np.zeros(n_columns, dtype=bool))
+        nothing = np.zeros(n_columns, dtype=bool)
+        return cls(np.full(n_columns, np.nan), nothing, nothing.copy(), np.full(n_columns, None, dtype=object))
 
     def put(self, column: int, value: Value, number: float) -> None:
         self.values[column], self.known[column], self.missing[column] = number, True, value is None
+        self.told[column] = value
 
     def forget(self, columns: list[int]) -> None:
         self.values[columns], self.known[columns], self.missing[columns] = np.nan, False, False
+        self.told[columns] = None
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,7 @@ class RowReader(Protocol):
 
 def finite_number(value: Any, feature: Feature) -> float:
     """Return a number as a float, or raise."""
-    if not isinstance(value, Real | np.bool_):
+    if not isinstance(value, Real | Decimal | np.bool_):
         raise TypeError(f"{feature!r}: expected a number, or None where it cannot be had; got {value!r}.")
     try:
         number = float(value)

@@ -1,23 +1,19 @@
 """``saccade ask``: a questionnaire that stops as soon as the answer is clear."""
 
 import json
-import math
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from saccade.cli.questions import TAKE_BACK, position_in, question_about, seen_of
 
 if TYPE_CHECKING:
     from saccade.asking.inquiry import Inquiry
     from saccade.asking.one_row import Value
     from saccade.attentive import AttentiveClassifier
     from saccade.planning.prices import Feature
-
-CANNOT_BE_HAD, TAKE_BACK = "?", "<"
-ANSWERS = f"Type a %s, {CANNOT_BE_HAD} where it cannot be had, or {TAKE_BACK} to take the last answer back."
-# So many categories are listed with a question.
-MOST_LISTED = 20
 
 
 @click.command(short_help="Ask for one value after another until the label is clear.")
@@ -79,45 +75,30 @@ def _begun(attentive: "AttentiveClassifier", known: tuple[str, ...], state: Path
 
 
 def _pair(attentive: "AttentiveClassifier", text: str) -> tuple["Feature", "Value"]:
-    name, equals, value = text.rpartition("=")
-    if not equals:
-        raise click.UsageError(f"--known {text}: expected NAME=VALUE.")
-    feature = int(name) if name.isdigit() and attentive.additive_.columns is None else name
-    question = _question(attentive, feature)
+    feature, value = _parted(attentive, text)
+    question = question_about(attentive, feature)
     try:
-        return feature, _value(question, value)
+        return feature, question.value(value)
     except ValueError as error:
-        raise click.UsageError(
-            f"--known {text}: {error} Give a {question.kind}, or {CANNOT_BE_HAD} where there is none."
-        ) from None
+        raise click.UsageError(f"--known {text}: {error} {question.remedy}") from None
 
 
-def _value(question: "_Question", text: str) -> "Value":
-    """Return what was typed, None for a value that cannot be had."""
-    if text.strip() == CANNOT_BE_HAD:
-        return None
-    if question.kind == "number":
-        return _number(text)
-    if not text.strip():
-        raise ValueError("There is no value.")
-    return text.strip()
-
-
-def _number(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise ValueError(f"{text.strip()!r} is no number." if text.strip() else "There is no value.")
-    return number
+def _parted(attentive: "AttentiveClassifier", text: str) -> tuple["Feature", str]:
+    """Return the column and the text of NAME=VALUE; names and categories may hold equals signs themselves."""
+    parted = text.split("=")
+    if len(parted) == 1:
+        raise click.UsageError(f"--known {text}: expected NAME=VALUE.")
+    ways = [("=".join(parted[:k]), "=".join(parted[k:])) for k in range(len(parted) - 1, 0, -1)]
+    if attentive.additive_.columns is None:
+        return (int(ways[-1][0]) if ways[-1][0].isdigit() else ways[-1][0]), ways[-1][1]
+    return next((way for way in ways if position_in(attentive, way[0]) is not None), ways[0])
 
 
 def _ask_once(attentive: "AttentiveClassifier", inquiry: "Inquiry") -> None:
     """Ask until an answer is valid, and print the confidence that follows."""
     wanted = inquiry.wanted
     assert wanted is not None
-    question = _question(attentive, wanted)
+    question = question_about(attentive, wanted)
     while True:
         click.echo(f"{question.name} [{question.answers}]: ", nl=False, err=True)
         line = sys.stdin.readline()
@@ -128,10 +109,13 @@ def _ask_once(attentive: "AttentiveClassifier", inquiry: "Inquiry") -> None:
         try:
             if line.strip() == TAKE_BACK:
                 return _take_back(inquiry)
-            inquiry.tell(_value(question, line))
+            value = question.value(line)
+            inquiry.tell(value)
             break
         except ValueError as error:
-            click.echo(f"  {error} {ANSWERS % question.kind}", err=True)
+            click.echo(f"  {error} {question.advice}", err=True)
+    if value is None and not question.way_for_missing:
+        click.echo("  The model has no way for a missing value here: what is expected of it takes its place.", err=True)
     if wanted in inquiry.outside:
         click.echo("  That is outside of what was seen: the label will not be certified.", err=True)
         if inquiry.label is not None:  # nothing more is asked for, and a slip of the finger would stay
@@ -145,46 +129,6 @@ def _ask_once(attentive: "AttentiveClassifier", inquiry: "Inquiry") -> None:
 
 def _take_back(inquiry: "Inquiry") -> None:
     click.echo(f"  taken back: {', '.join(map(str, inquiry.take_back()))}", err=True)
-
-
-class _Question(NamedTuple):
-    name: str  # with the unit, if the name has it
-    answers: str  # the range of the values, or the categories
-    kind: str  # of an answer
-
-
-def _question(attentive: "AttentiveClassifier", feature: "Feature") -> _Question:
-    population, position = attentive.population_, _position(attentive, feature)
-    name = str(feature) if attentive.additive_.columns else f"feature {feature}"
-    if position is None:
-        return _Question(name, "", "number")  # there is none, which the inquiry says
-    categories = attentive.additive_.categories.get(position)
-    if categories is None:
-        return _Question(name, _range(float(population.low[position]), float(population.high[position])), "number")
-    kind = "number" if categories.values.dtype.kind in "fiub" else "category"
-    return _Question(name, _listed(list(map(str, categories.values.tolist()))), kind)
-
-
-def _position(attentive: "AttentiveClassifier", feature: "Feature") -> int | None:
-    """Return where a column stands; None where there is none."""
-    names = attentive.additive_.columns
-    position = names.index(str(feature)) if names and str(feature) in names else feature
-    return position if isinstance(position, int) and 0 <= position < attentive.additive_.n_columns else None
-
-
-def _listed(values: list[str]) -> str:
-    more = len(values) - MOST_LISTED
-    return ", ".join(values[:MOST_LISTED]) + (f" and {more} more" if more > 0 else "")
-
-
-def _range(low: float, high: float) -> str:
-    """Return a range in four digits, rounded so that it lies inside: an end of it may be typed as it is shown."""
-    if not (math.isfinite(low) and math.isfinite(high)):  # a column that no tree asks for, or that was never there
-        return "a number"
-    step = 10.0 ** (math.floor(math.log10(max(abs(low), abs(high), 1e-300))) - 3)
-    inner = math.ceil(low / step) * step, math.floor(high / step) * step
-    first, last = (low, high) if inner[0] > inner[1] else inner
-    return f"{first:.4g} to {last:.4g}"
 
 
 def _sure(inquiry: "Inquiry") -> str:
@@ -207,22 +151,10 @@ def _reason(inquiry: "Inquiry", attentive: "AttentiveClassifier") -> str:
     """Say why a label is not certified."""
     reasons = []
     for feature, value in inquiry.outside.items():
-        question, shown = _question(attentive, feature), value if isinstance(value, str) else f"{value:g}"
-        seen = _categories_seen(attentive, feature) or question.answers
-        reasons.append(f"{question.name} = {shown}, where {seen} was seen")
+        shown = value if isinstance(value, str) else f"{value:g}"
+        name = question_about(attentive, feature).name
+        reasons.append(f"{name} = {shown}, where {seen_of(attentive, feature)} was seen")
     return ", ".join(reasons) or "too much was missing"
-
-
-def _categories_seen(attentive: "AttentiveClassifier", feature: "Feature") -> str:
-    """Return the categories that were seen, by name where they have one; none of a column of numbers."""
-    position = _position(attentive, feature)
-    if position is None or position not in attentive.population_.codes:
-        return ""
-    codes, categories = attentive.population_.codes[position], attentive.additive_.categories.get(position)
-    if categories is None:
-        return _listed([f"{code:.0f}" for code in codes])
-    named = dict(enumerate(map(str, categories.values.tolist())))
-    return _listed([named.get(int(code), f"{code:.0f}") for code in codes])
 
 
 def _outcome(inquiry: "Inquiry") -> dict[str, Any]:

@@ -17,6 +17,7 @@ from saccade.cli.data import (
     names_of,
     opened,
     print_record,
+    unit_names_of,
     wanted_to_certify,
 )
 
@@ -131,7 +132,7 @@ def attend(
             print("planned and calibrated on the rows of the data that were held out of learning", file=sys.stderr)
         terms |= {"fewest": fewest, "random_state": random_state}
         try:
-            attentive = certify(saved.model, source, bad, held_out=held_out, coders=wanted.coders, **terms)
+            attentive = certify(saved.model, source, bad, held_out=held_out, wanted=wanted, **terms)
         except ValueError as error:
             raise click.ClickException(_as_options(str(error))) from error
     if hasattr(saved.model, "feature_names_in_"):
@@ -218,28 +219,22 @@ def inspect_model(model: Path, html: Path | None, force: bool, as_json: bool) ->
         print_record(record, as_json)
     else:
         print_record({name: value for name, value in record.items() if name != "order"}, as_json)
-        print(classifier.plan_.describe(_names_of_parts(classifier)))
+        print(classifier.plan_.describe(unit_names_of(classifier)))
 
 
 def _certified(model: "AttentiveClassifier") -> dict[str, Any]:
     """Return what is said of a certified model: features by name; trees by number, and the columns that they read."""
-    plan, names = model.plan_, _names_of_parts(model)
+    plan, names = model.plan_, unit_names_of(model)
+    described: dict[str, Any] = {"certificate": str(model.certificate_)}
     order = plan.order if plan.unit.size == 0 else plan.unit[plan.order]
     units = list(dict.fromkeys(order.tolist()))
-    described: dict[str, Any] = {"certificate": str(model.certificate_)}
     if not plan.of_trees:
-        return {**described, "order": [int(unit) if names is None else names[unit] for unit in units]}
+        return {**described, "order": units if names is None else [names[unit] for unit in units]}
     return {"trees": plan.n_units, "columns": model.columns_, **described, "order": units}
 
 
-def _names_of_parts(model: Any) -> list[str] | None:
-    """Return the names of what is read: the features', but for terms of several columns."""
-    terms: list[str] | None = getattr(getattr(model, "additive_", None), "term_names", None)
-    return names_of(model) if terms is None else terms
-
-
 def _plan_in_words(model: "AttentiveClassifier") -> str:
-    words = model.plan_.describe(_names_of_parts(model))
+    words = model.plan_.describe(unit_names_of(model))
     if not model.plan_.of_trees:
         return words
     return f"{words}\nThe trees ask for the columns {', '.join(map(str, model.columns_))}."

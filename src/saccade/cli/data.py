@@ -202,6 +202,12 @@ def names_of(model: Any) -> list[str] | None:
     return None if names is None else [str(name) for name in names]
 
 
+def unit_names_of(model: Any) -> list[str] | None:
+    """Return the names of what a plan counts: features, or terms, which may be of several."""
+    names = getattr(getattr(model, "additive_", None), "unit_names", None)
+    return names_of(model) if names is None else list(names)
+
+
 def wanted_by(saved: Loaded, target: str | None, header: bool | None) -> "Wanted":
     """Return what a model reads of a data file: its features by name, where it knows names.
 

@@ -1,7 +1,5 @@
 """A uniform sample of the rows of a file, to plan and calibrate on, and the model that is certified on it."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -10,11 +8,12 @@ from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
 from saccade.attentive import AttentiveClassifier
-from saccade.data.batches import BadRows, Coder, DataFile
+from saccade.data.batches import BadRows, DataFile, Wanted
 from saccade.data.held_out import HeldOut, held_out_batches
 from saccade.data.labels import known_codes
 from saccade.data.texts import as_rows
 from saccade.exceptions import DataFileError
+from saccade.models.agreement import selects_columns
 from saccade.reading.progress import Progress
 
 __all__ = ["certify", "sample"]
@@ -24,6 +23,7 @@ __all__ = ["certify", "sample"]
 MOST_ROWS = 500_000
 MOST_VALUES = 50_000_000
 FEWEST_ROWS = 2_000
+EVERYTHING = Wanted()
 
 
 def sample(
@@ -66,14 +66,14 @@ def certify(
     fewest: str,
     random_state: int | None,
     held_out: HeldOut | None = None,
-    coders: Mapping[int, Coder] = MappingProxyType({}),
+    wanted: Wanted = EVERYTHING,
     **levels: Any,
 ) -> AttentiveClassifier:
     """Plan and calibrate a fitted model on the rows of a file, or on those that were held out of learning.
 
     ``levels`` are parameters of ``AttentiveClassifier``. A certified model is certified anew, with the parameters that
-    it has. For the fewest columns of Parquet files, the costs of columns are their bytes. ``coders`` are those by which
-    columns of texts were read.
+    it has. For the fewest columns of Parquet files, the costs of columns are their bytes. ``wanted`` says how the
+    rows were read: by which names, and by which codes in the place of texts.
     """
     parameters: dict[str, Any] = {}
     if isinstance(model, AttentiveClassifier):
@@ -89,7 +89,7 @@ def certify(
         y = model.classes_[known_codes(data.path, written, model.classes_)]
     if fewest == "columns" and hasattr(data, "column_bytes"):
         size = data.column_bytes()
-        parameters |= {"costs": [size[name] for name in data.names or []], "groups": None}
+        parameters |= {"costs": [size.get(name, 0) for name in data.names or []], "groups": None}
     parameters |= {"fewest": fewest, "random_state": random_state, **levels}
-    given = as_rows(rows, data.names, coders)
+    given = as_rows(rows, wanted.names, wanted.coders, by_name=selects_columns(model))
     return AttentiveClassifier(FrozenEstimator(model), **parameters).fit(given, y)

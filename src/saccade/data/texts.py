@@ -3,7 +3,7 @@
 A model's own ``predict`` is asked for the labels of the rows that certify it, and it takes texts.
 """
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,9 @@ from saccade.models.coding import Spellings
 __all__ = ["Remembered", "as_rows"]
 
 Reals = NDArray[np.float64]
+
+# So many values that are no categories are kept of a column; those that come later are taken for the last of these.
+MOST_OTHERS = 200_000
 
 
 class Remembered:
@@ -54,6 +57,8 @@ class Remembered:
         if self._others_alike:
             return self._n_known
         if value not in self._others:
+            if len(self._others) == MOST_OTHERS:
+                return len(self._values) - 1
             self._others[value] = len(self._values)
             self._values.append(value)
         return self._others[value]
@@ -68,10 +73,13 @@ class Remembered:
         return places, list(map(str, values)) if numbers is None else numbers
 
 
-def as_rows(X: Any, names: list[str] | None, coders: Mapping[int, Coder]) -> Any:
-    """Return rows as a model takes them that was fitted on texts: a table, or an array of objects without names."""
+def as_rows(X: Any, names: Sequence[str] | None, coders: Mapping[int, Coder], *, by_name: bool = False) -> Any:
+    """Return rows as a model takes them that was fitted on texts: a table, or an array of objects without names.
+
+    ``by_name`` says that it takes a table of numbers, too.
+    """
     remembered = {column: coder for column, coder in coders.items() if isinstance(coder, Remembered)}
-    if not remembered:
+    if not remembered and (not by_name or names is None):
         return X
     dense = X.toarray() if sp.issparse(X) else X
     if names is None:

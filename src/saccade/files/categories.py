@@ -7,11 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.exceptions import ModelFileError
-from saccade.models.categories import Categories
+from saccade.models.categories import AS_PYTHON, NOT_SPELLED, PLAIN, Categories
 
 __all__ = ["categories_from", "categories_parts"]
 
 TEXTS, ANY = "texts", "any"
+SPELLED = {f"texts, numbers {how}": how for how in (PLAIN, AS_PYTHON)}  # texts by which numbers are looked up, too
 
 
 def categories_parts(categories: Mapping[int, Categories]) -> list[Any]:
@@ -24,7 +25,7 @@ def categories_parts(categories: Mapping[int, Categories]) -> list[Any]:
             column,
             own.numbers_too,
             own.refuses_others,
-            _kind(column, own.values),
+            _kind(column, own),
             own.values.tolist(),
             *([True] if own.others_apart else []),
         ]
@@ -32,7 +33,10 @@ def categories_parts(categories: Mapping[int, Categories]) -> list[Any]:
     ]
 
 
-def _kind(column: int, values: NDArray[Any]) -> str:
+def _kind(column: int, categories: Categories) -> str:
+    values = categories.values
+    if categories.spelled:
+        return next(kind for kind, how in SPELLED.items() if how == categories.spelled)
     if values.size == 0 or (all(isinstance(value, str) for value in values.tolist()) and values.dtype.kind in "UO"):
         return TEXTS
     right = all(isinstance(value, str | bool | int | float) and value == value for value in values.tolist())
@@ -49,7 +53,8 @@ def categories_from(stored: list[Any], n_columns: int) -> dict[int, Categories]:
             case [int(column), bool(numbers_too), bool(refuses), str(kind), list(values), *others] if (
                 0 <= column < n_columns and others in ([], [True])
             ):
-                made[column] = Categories(_values(kind, values), numbers_too, refuses, bool(others))
+                spelled = SPELLED.get(kind, NOT_SPELLED)
+                made[column] = Categories(_values(kind, values), numbers_too, refuses, bool(others), spelled)
             case _:
                 raise ModelFileError(f"its categories are {str(entry)[:80]}")
     return made
@@ -57,7 +62,7 @@ def categories_from(stored: list[Any], n_columns: int) -> dict[int, Categories]:
 
 def _values(kind: str, values: list[Any]) -> NDArray[Any]:
     try:
-        dtype = np.dtype(object if kind in (TEXTS, ANY) or not values else kind)
+        dtype = np.dtype(object if kind in (TEXTS, ANY, *SPELLED) or not values else kind)
         right = all(isinstance(value, _types(kind, dtype)) for value in values)
         if dtype.kind in "biufO" and right and all(isinstance(value, str) or abs(value) < 2**64 for value in values):
             # As objects, because an array of texts would be as wide as the longest.
@@ -69,6 +74,6 @@ def _values(kind: str, values: list[Any]) -> NDArray[Any]:
 
 def _types(kind: str, dtype: np.dtype[Any]) -> tuple[type, ...]:
     """Return the types that the values of a kind have in JSON."""
-    if kind in (TEXTS, ANY):
-        return (str,) if kind == TEXTS else (str, bool, int, float)
+    if kind in (TEXTS, ANY, *SPELLED):
+        return (str,) if kind != ANY else (str, bool, int, float)
     return {"b": (bool,), "i": (int,), "u": (int,), "f": (int, float)}.get(dtype.kind, ())

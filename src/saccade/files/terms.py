@@ -105,8 +105,7 @@ def terms_from(archive: Archive, classes: NDArray[Any]) -> tuple[TermModel, Load
     if len(stored) < n_columns or n_columns == 0 or len(stored) * n_scores**2 > MOST_WEIGHTS:
         raise ModelFileError(f"it has {len(stored)} terms for {n_columns} columns and {n_scores} scores")
     categories = categories_from(about.field("categories", list), n_columns)
-    if not all(own.others_apart and own.numbers_too for own in categories.values()):
-        raise ModelFileError("its categories have no code for values that are none of them")
+    _check_categories(categories)
     reader = _Reader(about, n_columns, n_scores, categories)
     model = TermModel(
         terms=tuple(reader.term(k, entry) for k, entry in enumerate(stored)),
@@ -117,6 +116,20 @@ def terms_from(archive: Archive, classes: NDArray[Any]) -> tuple[TermModel, Load
         n_columns=n_columns,
     )
     return model, LoadedTerms(model)
+
+
+def _check_categories(categories: dict[int, Categories]) -> None:
+    """Raise unless categories can be looked up: they are different, and written in UTF-8."""
+    for column, own in categories.items():
+        values = own.values.tolist()
+        if not (own.others_apart and own.numbers_too):
+            raise ModelFileError("its categories have no code for values that are none of them")
+        if len(set(values)) < len(values) or any("\ud800" <= c <= "\udfff" for c in "".join(filter(_is_text, values))):
+            raise ModelFileError(f"its categories of column {column} are not all different, or no texts")
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
 
 
 class _Reader:

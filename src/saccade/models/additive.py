@@ -57,6 +57,9 @@ class Columns(Protocol):
     def without(self, absent: tuple[int, ...]) -> Source:
         """Return the parts of these rows as if some columns were missing in all of them."""
 
+    def lost(self, absent: tuple[int, ...]) -> NDArray[np.bool_]:
+        """Return which parts have no value then, (parts,), for the model has no way for it: ``without`` gives 0."""
+
 
 class Additive(Protocol):
     """A fitted classifier as a sum of parts: S = intercept + coef · parts, one score for two classes, else one each.

@@ -9,16 +9,17 @@ from typing import Any, Protocol
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
 
 from saccade.models.additive import Additive
 from saccade.models.apart import ACCEPTED
 from saccade.models.tables.loaded import LoadedTerms
-from saccade.models.thresholds import innermost
+from saccade.models.thresholds import innermost, step_inside
 from saccade.reading.inputs import feature_names
 from saccade.reading.plan import decided
 from saccade.reading.tables import as_table, take_rows
 
-__all__ = ["named_by", "own_labels"]
+__all__ = ["named_by", "own_labels", "selects_columns"]
 
 Reals = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -104,11 +105,11 @@ def _scores(additive: Summed, values: NDArray[np.floating]) -> Reals:
 
 
 def _labels(model: Any, X: Any, additive: Summed) -> Codes:
-    takes_texts = getattr(additive, "takes_objects", False)
+    by_name = getattr(additive, "takes_objects", False) or selects_columns(model)
     with warnings.catch_warnings():  # whether rows and model know their columns by name has been seen to
         warnings.filterwarnings("ignore", "X (has|does not have valid) feature names", UserWarning)
         try:
-            given = np.asarray(model.predict(_as_frame(model, X) if takes_texts else X))
+            given = np.asarray(model.predict(_as_frame(model, X) if by_name else X))
         except TypeError:  # numbers that scikit-learn does not take from a table, such as decimals
             table = as_table(X)
             if table is None:
@@ -131,6 +132,16 @@ def _labels(model: Any, X: Any, additive: Summed) -> Codes:
     return codes
 
 
+def selects_columns(model: Any) -> bool:
+    """Whether a step of a model takes its columns from a table, as ColumnTransformer does."""
+    if hasattr(model, "transformers_"):
+        return True
+    if isinstance(model, Pipeline) and any(selects_columns(step) for _, step in model.steps[:-1]):
+        return True
+    inside = step_inside(model)
+    return inside is not None and selects_columns(inside)
+
+
 def _as_frame(model: Any, X: Any) -> Any:
     """Return an Arrow table as a data frame, because scikit-learn selects columns of no other tables."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
@@ -139,14 +150,13 @@ def _as_frame(model: Any, X: Any) -> Any:
     if isinstance(innermost(model), LoadedTerms):
         return X
     try:
-        import pandas  # noqa: F401 - narwhals asks for it
-    except ModuleNotFoundError as missing:
+        made = frame.to_pandas()
+    except ImportError as missing:
         raise ModuleNotFoundError(
             f"{type(model).__name__} takes its columns from a pandas or polars table, and X is one of Arrow. Install "
             "pandas, so that its own labels can be compared.",
-            name=missing.name,
+            name="pandas",
         ) from missing
-    made = frame.to_pandas()
     # As objects, as pandas reads texts where nothing else is said, with NaN for what is missing.
     texts = [name for name, kind in frame.schema.items() if not kind.is_numeric() and kind != nw.Boolean]
     return made.astype(dict.fromkeys(texts, object))

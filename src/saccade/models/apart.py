@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from saccade.models import ebm
 from saccade.models.additive import Additive
 from saccade.models.pipelines import apart as pipelines
 from saccade.models.tables import encoded
@@ -12,7 +13,7 @@ from saccade.models.trees import apart as trees
 __all__ = ["ACCEPTED", "take_apart"]
 
 # A kind is a module with take_apart(model), which returns None for a model of another kind, and ACCEPTED, in words.
-KINDS = (trees, terms, encoded, pipelines)
+KINDS = (trees, terms, encoded, ebm, pipelines)
 ACCEPTED = "; ".join(kind.ACCEPTED for kind in KINDS)
 
 

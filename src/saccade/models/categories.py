@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Categories", "is_missing"]
+from saccade.reading.texts import KnownTexts
+
+__all__ = ["AS_PYTHON", "NOT_SPELLED", "PLAIN", "Categories", "is_missing"]
+
+# How numbers are written where they stand for texts: whole ones without a point, and truth values as 0 and 1; or as
+# Python does, 1.0 and True.
+NOT_SPELLED, PLAIN, AS_PYTHON = "", "plain", "python"
 
 
 def is_missing(value: Any) -> bool:
@@ -28,10 +34,21 @@ class Categories:
     numbers_too: bool
     refuses_others: bool = False  # as XGBoost does since 3.1
     others_apart: bool = False  # whether any other value has the code that follows those of the categories
+    spelled: str = NOT_SPELLED  # where values are texts, and a number stands for the text that it is written as: how
 
     @cached_property
     def codes(self) -> dict[Any, float]:
-        return {value: float(code) for code, value in enumerate(self.values.tolist())}
+        codes = {value: float(code) for code, value in enumerate(self.values.tolist())}
+        if self.spelled:
+            numbers = {text: _number_in(text, self.spelled) for text in codes}
+            codes |= {number: codes[text] for text, number in numbers.items() if number is not None}
+        return codes
+
+    @cached_property
+    def texts(self) -> KnownTexts | None:
+        """What texts are looked up by, where all categories are texts."""
+        values = self.values.tolist()
+        return KnownTexts(values) if all(isinstance(value, str) for value in values) else None
 
     @property
     def are_numbers(self) -> bool:
@@ -51,3 +68,15 @@ class Categories:
         if self.refuses_others and code != code and not is_missing(value):
             raise ValueError(f"{value!r} is none of the categories that the model was fitted on, {self.some}.")
         return code
+
+
+def _number_in(text: str, spelled: str) -> float | None:
+    """Return the number, or truth value, that is written as this text."""
+    if spelled == AS_PYTHON and text in ("False", "True"):
+        return text == "True"
+    try:
+        number = int(text) if text.lstrip("-").isdecimal() else float(text)
+    except ValueError:
+        return None
+    right = str(number) == text and number == number
+    return number if right and (spelled == AS_PYTHON or not text.endswith(".0")) else None

@@ -3,8 +3,8 @@
 Most models never meet a row that lacks a feature, so nothing is tested when they are made. What the tests need is kept
 instead: of every calibration row the full model's scores, and the values of the features that count where another is
 missing. These are the features that checkpoints weigh, those of the regression, which replace what is missing, and the
-missing features themselves. Of trees it is the columns that any of them asks for: where one is missing, rows go the way
-that the library sends them.
+missing features themselves. Of trees, and of terms over raw columns, it is the columns that any of them asks for: where
+one is missing, rows go the way that the model sends them, and parts for which it has no way are replaced, too.
 
 All of these tests together keep the confidence (Bonferroni). That the plan was chosen on the same rows needs no more as
 long as bolder plans only add errors, because a plan that passes then implies the last one that should have.
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.models.additive import Columns
-from saccade.planning.absence import Population
+from saccade.planning.absence import Population, plan_without
 from saccade.planning.choosing import Sample
 from saccade.planning.prices import Prices
 from saccade.planning.rehearsal import KeptRows, Lacking, features_kept, plan_lacking
@@ -69,8 +69,8 @@ def spare_features(
         return _of_columns(rehearsal, candidates, calibration)
     small = columns.nbytes <= MOST_BYTES_KEPT
     kept = columns.kept() if small else columns
-    of_trees = _RehearsalOfTrees(plan, promise, confidence, kept, calibration.labels)
-    return _SpareFeatures(of_trees, candidates) if small else frozenset(filter(of_trees.passes, candidates))
+    again = _RehearsalByColumn(plan, promise, confidence, population, kept, calibration.labels)
+    return _SpareFeatures(again, candidates) if small else frozenset(filter(again.passes, candidates))
 
 
 def _may_be_lacking(columns: Columns, plan: Plan, population: Population) -> NDArray[np.intp]:
@@ -97,18 +97,23 @@ class _Rehearses(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class _RehearsalOfTrees:
+class _RehearsalByColumn:
     """The columns of the calibration rows, to read them once more as if they lacked some."""
 
     plan: Plan
     promise: Promise
     confidence: float
+    population: Population
     columns: Columns
     labels: Labels
 
     def passes(self, absent: Features) -> bool:
-        here = decided(read_plan(self.plan, self.columns.without(absent)).margin)
-        return is_kept(self.promise, here, self.labels, self.confidence)
+        plan, lost = self.plan, self.columns.lost(absent)
+        if lost.any():
+            plan = plan_without(plan, self.population, lost, strictest(self.promise.delta))
+        outcome = read_plan(plan, self.columns.without(absent))
+        here = decided(outcome.margin)
+        return outcome.bad < 0 and is_kept(self.promise, here, self.labels, self.confidence)
 
 
 @dataclass(frozen=True, eq=False)

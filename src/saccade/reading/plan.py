@@ -143,14 +143,19 @@ class Plan(NamedTuple):
         counts = self.units_among(self.checkpoints).tolist()
         for k, (start, stop) in enumerate(zip([0, *stops], stops, strict=False)):
             units = self.order[start:stop] if self.unit.size == 0 else self.unit[self.order[start:stop]]
-            named = None if self.of_trees else names
-            asked = [str(unit) if named is None else str(named[unit]) for unit in dict.fromkeys(units.tolist())]
+            asked = [self._named(unit, names) for unit in dict.fromkeys(units.tolist())]
             shown = ", ".join(asked[:MOST_NAMED])
             if len(asked) > MOST_NAMED:
                 shown += f" and {len(asked) - MOST_NAMED} more"
             which = f"{noun[:-1] if len(asked) == 1 else noun} {shown}" if self.of_trees else shown
             lines.append(f"{which}: after {counts[k]} {noun[:-1] if counts[k] == 1 else noun}, {self._decides(k)}")
         return "\n".join(lines)
+
+    def _named(self, unit: int, names: Sequence[str] | None) -> str:
+        """Return what a unit is called. Terms of several columns follow those of single ones, and have no names."""
+        if self.of_trees or names is None:
+            return str(unit)
+        return str(names[unit]) if unit < len(names) else f"term {unit}"
 
     def _decides_all(self, k: int) -> bool:
         """Whether every row, whatever its finite values, is decided at checkpoint k."""

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from saccade.exceptions import NotNumbersError
 from saccade.kernels.blocks import gather
 from saccade.reading.arrays import Selection
-from saccade.reading.distinct import distinct_values
+from saccade.reading.distinct import distinct_values, series_of
+from saccade.reading.texts import Texts, texts_in
 
 __all__ = ["ColumnSource", "Table", "as_table", "refuse_other_containers", "take_rows"]
 
@@ -69,13 +70,22 @@ class Table(ColumnSource):
         whole: Column = self._frame.to_native().to_numpy()
         return whole
 
-    def values(self, part: int) -> Column:
-        """Return what a column holds, texts and objects too."""
-        return _fetcher(self._frame)(self._place(part))
+    def values(self, part: int, rows: NDArray[np.intp] | None = None) -> Column:
+        """Return what a column holds, or some rows of it, texts and objects too."""
+        return _fetcher(self._frame, rows)(self._place(part))
 
     def different(self, part: int, rows: Selection | None = None) -> tuple[NDArray[np.intp], Column]:
         """Return the place of each row's value among the different ones, -1 where it is missing, and these."""
         return distinct_values(self._frame, self._place(part), rows)
+
+    def texts(self, part: int) -> Texts | None:
+        """Return a column of texts that lies in Arrow's memory, or can be brought there soon; else None."""
+        return texts_in(self._frame, self._place(part))
+
+    @property
+    def copies_texts(self) -> bool:
+        """Whether a column of texts is copied before it is looked up."""
+        return bool(self._frame.implementation.is_polars())
 
     def name(self, part: int) -> str:
         return str(self._frame.columns[self._place(part)])
@@ -88,7 +98,7 @@ class Table(ColumnSource):
         """Return the codes of a pandas column of categories, -1 where one is missing, and the categories; else None."""
         if not self._frame.implementation.is_pandas():
             return None
-        held = getattr(self._frame[:, self._place(part)].to_native(), "cat", None)
+        held = getattr(series_of(self._frame, self._place(part)), "cat", None)
         return None if held is None else (held.codes.to_numpy(), held.categories.to_numpy())
 
     def check_numbers(self) -> None:
@@ -146,22 +156,28 @@ def _objects_as_numbers(values: Column) -> Column | None:
         return None
 
 
-def _fetcher(frame: "nw.DataFrame[Any]") -> Callable[[int], Column]:
-    """Return what makes a column an array, without a copy where its memory is one piece.
+def _fetcher(frame: "nw.DataFrame[Any]", rows: NDArray[np.intp] | None = None) -> Callable[[int], Column]:
+    """Return what makes a column, or some rows of it, an array, without a copy where its memory is one piece.
 
     The libraries' own ways: for a table of many columns a uniform one takes longer than reading the rows.
     """
     native = frame.to_native()
     if frame.implementation.is_polars():
-        return lambda part: np.asarray(native.to_series(part).to_numpy())
+        series = native.to_series
+        return lambda part: np.asarray((series(part) if rows is None else series(part).gather(rows)).to_numpy())
     if frame.implementation.is_pyarrow():
-        return lambda part: _arrow_values(native.column(part))
-    return lambda part: _pandas_values(frame[:, part].to_native())
+        column = native.column
+        return lambda part: _arrow_values(column(part) if rows is None else column(part).take(rows))
+    return lambda part: _pandas_values(series_of(frame, part), rows)
 
 
-def _pandas_values(series: Any) -> Column:
+def _pandas_values(series: Any, rows: NDArray[np.intp] | None) -> Column:
     """Return a column of pandas; one of numbers that knows gaps, nullable or of Arrow, without Python's objects."""
     kind = getattr(series.dtype, "numpy_dtype", None)
+    if kind is None and series.dtype.kind in "fiub":
+        values = np.asarray(series.to_numpy())  # its own memory
+        return values if rows is None else values[rows]
+    series = series if rows is None else series.iloc[rows]
     if kind is not None and kind.kind in "fiub" and series.hasnans:
         return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
     return np.asarray(series.to_numpy())

@@ -1,4 +1,4 @@
-"""Linear classifiers, bare, in wrappers, or behind steps that work column by column, as sums over raw columns."""
+"""Linear classifiers and naive Bayes, in wrappers or behind steps that work column by column, as sums over columns."""
 
 from typing import Any
 
@@ -16,10 +16,11 @@ __all__ = ["ACCEPTED", "take_apart"]
 
 ACCEPTED = (
     "fitted linear classifiers with coef_, intercept_ and classes_ (LinearSVC, LogisticRegression, SGDClassifier, "
-    "RidgeClassifier, LinearDiscriminantAnalysis, saccade's own), alone or behind any nesting of Pipeline, "
-    "ColumnTransformer and FeatureUnion of steps that work column by column (scalers, SimpleImputer, encoders, bins, "
-    "splines, quantiles, powers, polynomials, selectors, functions), in GridSearchCV, CalibratedClassifierCV with one "
-    "calibrator, OneVsRestClassifier, FixedThresholdClassifier or TunedThresholdClassifierCV"
+    "RidgeClassifier, LinearDiscriminantAnalysis, saccade's own) and naive Bayes, alone or behind any nesting of "
+    "Pipeline, ColumnTransformer and FeatureUnion of steps that work column by column (scalers, SimpleImputer, "
+    "encoders, bins, splines, quantiles, powers, polynomials, selectors, functions), in GridSearchCV, "
+    "CalibratedClassifierCV with one calibrator, OneVsRestClassifier, FixedThresholdClassifier or "
+    "TunedThresholdClassifierCV"
 )
 
 

@@ -14,6 +14,7 @@ from sklearn.multiclass import OneVsRestClassifier, OutputCodeClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from saccade.models.bayes import steps_and_weights
 from saccade.models.linear import check_scores, margin_at, weights_of
 from saccade.models.pipelines.calibrated import calibration_of, margin_reaching, probability_of
 from saccade.models.pipelines.features import Blocks, RefusedError, concatenated, counted
@@ -76,19 +77,28 @@ def scored(model: Any, blocks: Blocks) -> Scored | None:
         )
     if isinstance(model, OutputCodeClassifier):
         raise RefusedError(model, "compares codes, and has no score for each class.")
-    return _linear(model, blocks)
+    return _bare(model, blocks)
 
 
-def _linear(model: Any, blocks: Blocks) -> Scored | None:
+def _bare(model: Any, blocks: Blocks) -> Scored | None:
     if hasattr(model, "fit"):
         check_is_fitted(model)
+    likelihoods = steps_and_weights(model)
+    if likelihoods is not None:
+        _check_width(model, len(likelihoods.maps), blocks)
+        coef, intercept, classes = likelihoods[1:]
+        return Scored(likelihoods.behind(blocks), coef, intercept, classes, model, partial(margin_at, model))
     weights = weights_of(model)
     if weights is None:
         return None
     coef, intercept, classes = weights
-    if coef.shape[1] != counted(blocks):
-        raise RefusedError(model, f"has weights for {coef.shape[1]} features, and gets {counted(blocks)}.")
+    _check_width(model, coef.shape[1], blocks)
     return Scored(blocks, coef, intercept, classes, model, partial(margin_at, model))
+
+
+def _check_width(model: Any, width: int, blocks: Blocks) -> None:
+    if width != counted(blocks):
+        raise RefusedError(model, f"has weights for {width} features, and gets {counted(blocks)}.")
 
 
 def _calibrated(model: CalibratedClassifierCV, blocks: Blocks) -> Scored | None:

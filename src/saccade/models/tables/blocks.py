@@ -89,13 +89,18 @@ class Formula:
 
     def features(self, values: Values) -> Reals:
         if self.inputs:
-            made = np.concatenate([block.features(values) for block in self.inputs], axis=1)
-        else:
-            column = values(self.columns[0])
-            made = np.where(np.isinf(column), np.nan, column)[:, None]  # scikit-learn refuses what is infinite
+            return self._mapped(np.concatenate([block.features(values) for block in self.inputs], axis=1))
+        column = values(self.columns[0])
+        infinite = np.isinf(column)
+        if not infinite.any():
+            return self._mapped(column[:, None])
+        # scikit-learn refuses what is infinite, and does not fill it in.
+        return np.where(infinite[:, None], np.nan, self._mapped(np.where(infinite, np.nan, column)[:, None]))
+
+    def _mapped(self, features: Reals) -> Reals:
         for step in self.maps:
-            made = step(made)
-        return made
+            features = step(features)
+        return features
 
 
 @dataclass(frozen=True, eq=False)

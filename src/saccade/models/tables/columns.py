@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from saccade.models.additive import Ranges
 from saccade.models.tables.source import TermSource
 from saccade.models.tables.storage import Lacking, RawColumns, held
+from saccade.reading.arrays import Selection
+from saccade.reading.sources import Source
 
 if TYPE_CHECKING:
     from saccade.models.tables.model import TermModel
@@ -28,13 +30,11 @@ class TermColumns:
 
     @property
     def may_lack(self) -> bool:
-        """Whether the model has a way for missing values, in some column at least."""
-        return bool(self._model.takes_missing[self._model.used].any())
+        """Whether rows may lack values: they may, for what is expected stands in where the model has no way for it."""
+        return True
 
     def in_order(self, parts: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the columns that some parts ask for, of those where a missing value is a value."""
-        columns = self._model.columns_of(parts)
-        return columns[self._model.takes_missing[columns]]
+        return self._model.columns_of(parts)
 
     def ranges(self) -> Ranges:
         """Return what was seen in each column; anything in those that no term needs."""
@@ -61,6 +61,27 @@ class TermColumns:
         """Return the same in memory of its own, so that the rows themselves are not held."""
         return TermColumns(self._model, held(self._raw, self._model.used))
 
-    def without(self, absent: tuple[int, ...]) -> TermSource:
+    def without(self, absent: tuple[int, ...]) -> Source:
         """Return the terms of these rows as if some columns were missing in all of them."""
-        return TermSource(self._model, Lacking(self._raw, self._model.kinds, absent))
+        source = TermSource(self._model, Lacking(self._raw, self._model.kinds, absent))
+        lost = self.lost(absent)
+        return _Without(source, lost) if lost.any() else source
+
+    def lost(self, absent: tuple[int, ...]) -> NDArray[np.bool_]:
+        return self._model.parts_lost(absent)
+
+
+class _Without:
+    """Terms, of which some have no value, and are 0."""
+
+    def __init__(self, source: TermSource, lost: NDArray[np.bool_]) -> None:
+        self._source, self._lost, self.shape = source, lost, source.shape
+
+    def fill(self, part: int, rows: NDArray[np.uint32], size: int, out: NDArray[np.floating]) -> None:
+        if self._lost[part]:
+            out[:size] = 0.0
+        else:
+            self._source.fill(part, rows, size, out)
+
+    def take(self, rows: Selection) -> "_Without":
+        return _Without(self._source.take(rows), self._lost)

@@ -1,6 +1,6 @@
 """A model over raw columns as an additive model: a part is what a column, or several together, adds to one score."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.models.categories import Categories
+from saccade.models.tables.arrays import arrays_of
 from saccade.models.tables.columns import TermColumns
+from saccade.models.tables.probing import takes
 from saccade.models.tables.source import TermSource
 from saccade.models.tables.storage import Kinds, RawColumns, raw_columns
 from saccade.models.tables.terms import NoTerm, Term
@@ -63,9 +65,17 @@ class TermModel:
         n, scores = len(self.terms), self.n_scores
         return EACH if scores == 1 else np.repeat(np.arange(n, dtype=np.uint32), scores)
 
+    @property
+    def unit_names(self) -> tuple[str, ...] | None:
+        """The names of terms: those of their columns, where these are known; else numbers, where some have several."""
+        if self.columns is None and self.each_needs_one:
+            return None
+        names = tuple(map(str, range(self.n_columns))) if self.columns is None else self.columns
+        return tuple(" & ".join(names[column] for column in term.columns) for term in self.terms)
+
     def columns_of(self, parts: NDArray[np.intp]) -> NDArray[np.intp]:
-        terms = dict.fromkeys((parts // self.n_scores).tolist())
-        asked = dict.fromkeys(column for term in terms for column in self.terms[term].columns)
+        terms = (self.terms[term] for term in dict.fromkeys((parts // self.n_scores).tolist()))
+        asked = dict.fromkeys(column for term in terms if not isinstance(term, NoTerm) for column in term.columns)
         return np.array(list(asked), dtype=np.intp)
 
     def values(self, X: Any, rows: NDArray[np.intp]) -> Reals:
@@ -104,22 +114,20 @@ class TermModel:
     @cached_property
     def takes_missing(self) -> NDArray[np.bool_]:
         """(columns,) whether a missing value is a value like another."""
-        takes = np.ones(self.n_columns, dtype=bool)
-        for term in self.terms:
-            for column in term.columns:
-                if len(term.columns) == 1 and not isinstance(term, NoTerm):
-                    try:
-                        value = term.values(lambda name: self.kinds.none_of(name, 1))
-                    except (TypeError, ValueError):  # a transformer of the user's own
-                        value = np.array([np.nan])
-                    takes[column] &= bool(np.isfinite(value).all())
-        return takes
+        each = (
+            takes(self.terms, self.kinds, column, self.kinds.none_of(column, 1)) for column in range(self.n_columns)
+        )
+        return np.fromiter(each, dtype=bool, count=self.n_columns)
 
-    @property
-    def term_names(self) -> list[str] | None:
-        """The names of the terms, those of their columns; None where columns have none."""
-        names = self.columns
-        return None if names is None else [" & ".join(names[column] for column in term.columns) for term in self.terms]
+    def parts_lost(self, absent: Iterable[int]) -> NDArray[np.bool_]:
+        """Return which parts have no value in a row where some columns are missing, (parts,)."""
+        refused = {column for column in absent if not self.takes_missing[column]}
+        lost = [not isinstance(term, NoTerm) and not refused.isdisjoint(term.columns) for term in self.terms]
+        return np.repeat(lost, self.n_scores)
+
+    def arrays(self) -> list[NDArray[Any]]:
+        """Return what tells this model from others, but for its names."""
+        return list(arrays_of((self.terms, self.intercept, dict(self.categories))))
 
     def name_of(self, column: int) -> str:
         return f"column {column}" if self.columns is None else f"column {self.columns[column]!r}"
@@ -151,7 +159,7 @@ class TermModel:
             if np.isfinite(term.values(lambda name: raw.some(name, one))).all():
                 continue
             column = term.columns[0]
-            value, categories = raw.some(column, one)[0], self.categories.get(column)
+            value, categories = raw.some(column, one).tolist()[0], self.categories.get(column)
             if categories is not None:
                 missing = value == categories.values.size + 1
                 what = "no value" if missing else f"a value that is none of {categories.some}"

@@ -149,6 +149,8 @@ def _levels(step: Map) -> list[Reals]:
 
 def _reached(before: Formula, feature: int, levels: Reals) -> Reals:
     """Return the least number at which a feature that rises reaches each level; infinity where none does."""
+    if not before.maps:
+        return levels
     return least_numbers(lambda numbers: _features(before, numbers)[:, feature] >= levels, levels.size)
 
 
@@ -178,7 +180,7 @@ def _numbers(ordered: NDArray[np.int64]) -> Reals:
 
 def _interpolated(weighed: Sequence[Weighed], edges: Reals, degree: int) -> Pieces:
     """Return the polynomials through values of a function at degree + 1 numbers of each piece."""
-    origin, points = _points(_size(weighed, edges), edges, degree)
+    origin, points = _points(*_around(weighed, edges), edges, degree)
     missing = _summed(weighed, np.array([np.nan]))[0]
     values = _summed(weighed, points.ravel()).reshape(*points.shape, -1)  # (pieces, degree + 1, scores)
     apart = points - origin[:, None]
@@ -192,10 +194,10 @@ def _interpolated(weighed: Sequence[Weighed], edges: Reals, degree: int) -> Piec
     return Pieces(edges, origin, np.ascontiguousarray(made.transpose(0, 2, 1)), missing)
 
 
-def _points(size: float, edges: Reals, degree: int) -> tuple[Reals, Reals]:
+def _points(middle: float, size: float, edges: Reals, degree: int) -> tuple[Reals, Reals]:
     """Return the origin of each piece, and numbers within it, (pieces, degree + 1)."""
     if edges.size == 0:
-        ends = np.array([[-size, size]])
+        ends = np.array([[middle - size, middle + size]])
     else:
         last = np.nextafter(edges, -np.inf)
         ends = np.stack([np.append(last[0] - size, edges), np.append(last, edges[-1] + size)], axis=1)
@@ -204,17 +206,22 @@ def _points(size: float, edges: Reals, degree: int) -> tuple[Reals, Reals]:
     share = np.linspace(0, 1, degree + 1)
     points = ends[:, :1] * (1 - share) + ends[:, 1:] * share
     points[:, 0], points[:, -1] = ends[:, 0], ends[:, -1] if degree else ends[:, 0]
-    origin = np.where(np.arange(edges.size + 1) == 0, ends[:, 1], ends[:, 0]) if edges.size else np.zeros(1)
+    origin = np.where(np.arange(edges.size + 1) == 0, ends[:, 1], ends[:, 0]) if edges.size else np.array([middle])
     return origin, points
 
 
-def _size(weighed: Sequence[Weighed], edges: Reals) -> float:
-    """Return how large the numbers of a column are, as far as edges and scales tell."""
-    first = (next((step for step in formula.maps if isinstance(step, Scale)), None) for formula, _ in weighed)
-    scales = [np.abs(part) for step in first if step is not None for part in (step.minus, step.over)]
-    known = np.concatenate([np.abs(edges), *scales])
-    size = float(known.max(initial=0.0))
-    return size if 0 < size < np.inf else 1.0
+def _around(weighed: Sequence[Weighed], edges: Reals) -> tuple[float, float]:
+    """Return a number among those of a column and how far they lie from it, as far as edges and scales tell.
+
+    Parabolas of large numbers that differ little would be rounded away around 0.
+    """
+    first = [next((step for step in formula.maps if isinstance(step, Scale)), None) for formula, _ in weighed]
+    scales = [step for step in first if step is not None]
+    minus = np.concatenate([np.zeros(0), *(step.minus for step in scales)])
+    middle = float(np.median(minus)) if minus.size and not edges.size else 0.0
+    known = np.concatenate([edges, minus - middle, *(step.over for step in scales)])
+    size = float(np.abs(known).max(initial=0.0))
+    return middle, size if 0 < size < np.inf else 1.0
 
 
 def _summed(weighed: Sequence[Weighed], numbers: Reals) -> Reals:

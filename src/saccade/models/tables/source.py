@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.models.tables.storage import RawColumns
-from saccade.models.tables.terms import NoTerm
+from saccade.models.tables.terms import NoTerm, Table
 from saccade.reading.arrays import Selection
 
 if TYPE_CHECKING:
@@ -33,8 +33,13 @@ class TermSource:
         return max(FEWEST_ROWS, MOST_VALUES // max(self.shape[1], 1))
 
     def fill(self, part: int, rows: Rows, size: int, out: NDArray[np.floating]) -> None:
-        term, score = divmod(part, self._model.n_scores)
-        out[:size] = self._values(term, rows[:size])[:, score]
+        number, score = divmod(part, self._model.n_scores)
+        term = self._model.terms[number]
+        if isinstance(term, Table):  # in place, without a copy for all scores
+            codes = self.raw.some(term.column, rows[:size])
+            np.take(term.by_score[score], codes, out=out[:size], mode="clip")
+        else:
+            out[:size] = self._values(number, rows[:size])[:, score]
 
     def take(self, rows: Selection) -> "TermSource":
         return TermSource(self._model, self.raw.take(rows))

@@ -4,7 +4,7 @@ Only the rows that are asked for are looked at. A column of texts is looked up o
 many rows ask for it, this is done for the whole column at once.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -17,6 +17,7 @@ from saccade.models.categories import Categories, is_missing
 from saccade.reading.arrays import Selection
 from saccade.reading.sparse import CsrSource
 from saccade.reading.tables import Table, as_table
+from saccade.reading.texts import Texts
 
 __all__ = ["Held", "Kinds", "Lacking", "RawColumns", "held", "raw_columns"]
 
@@ -102,7 +103,7 @@ class _ArrayColumns:
         self.n_rows = X.shape[0]
 
     def some(self, column: int, rows: Rows) -> NDArray[Any]:
-        return _as_taken(_some(self._X[:, column], rows), column, self._kinds, f"Column {column} of X")
+        return _as_taken(_some(self._X[:, column], rows), column, self._kinds)
 
     def take(self, rows: Selection) -> "_ArrayColumns":
         return _ArrayColumns(self._X[rows], self._kinds)
@@ -116,32 +117,49 @@ class _TableColumns:
         self._selection = selection  # None: all rows
         self.n_rows = table.shape[0] if selection is None else np.arange(table.shape[0])[selection].size
         self._made: dict[int, NDArray[Any]] = {}  # columns whose every row was looked up
+        self._texts: dict[int, Texts | None] = {}
 
     def some(self, column: int, rows: Rows) -> NDArray[Any]:
         if column not in self._kinds.categories:
-            return _as_taken(self._values(column, rows), column, self._kinds, f"Column {self._table.name(column)!r}")
+            return _as_taken(self._values(column, rows), column, self._kinds, self._table.name)
+        known, few = self._kinds.categories[column].texts, rows.size * FEW < self.n_rows
+        texts = None if known is None else self._texts_of(column, few)
+        if known is not None and texts is not None:
+            return texts.codes(known, rows if self._selection is None else self._of_table(rows).astype(np.uint32))
         if column in self._made:
             return _some(self._made[column], rows)
-        if rows.size * FEW < min(self.n_rows, 8192):
-            return self._codes(column, rows)
-        self._made[column] = self._codes(column, None)
+        if few:
+            return self._codes(column, self._of_table(rows))
+        self._made[column] = self._codes(column, self._selection)
         return _some(self._made[column], rows)
 
-    def _values(self, column: int, rows: Rows) -> NDArray[Any]:
-        values = self._table.values(column)
-        return _some(values if self._selection is None else values[self._selection], rows)
+    def _texts_of(self, column: int, few: bool) -> Texts | None:
+        if column not in self._texts:
+            if few and self._table.copies_texts:
+                return None
+            self._texts[column] = self._table.texts(column)
+        return self._texts[column]
 
-    def _codes(self, column: int, rows: Rows | None) -> Codes:
-        categories, some = self._kinds.categories[column], self._of_table(rows)
+    def _values(self, column: int, rows: Rows) -> NDArray[Any]:
+        if column not in self._made:
+            if rows.size * FEW < self.n_rows:
+                return self._table.values(column, self._of_table(rows))
+            values = self._table.values(column)
+            self._made[column] = values if self._selection is None else values[self._selection]
+        return _some(self._made[column], rows)
+
+    def _codes(self, column: int, rows: Selection | None) -> Codes:
+        categories = self._kinds.categories[column]
         if categories.are_numbers and self._table.are_numbers(column):
             values = self._table.values(column)
-            return _codes_of(values if some is None else values[some], categories)
-        own, different = self._table.different(column, some)
+            return _codes_of(values if rows is None else values[rows], categories)
+        own, different = self._table.different(column, rows)
         return np.append(_looked_up(different, categories), categories.values.size + 1)[own]  # -1 is missing
 
-    def _of_table(self, rows: Rows | None) -> Selection | None:
-        if rows is None or self._selection is None:
-            return self._selection if rows is None else rows.astype(np.intp)
+    def _of_table(self, rows: Rows) -> NDArray[np.intp]:
+        """Return the numbers of some rows in the table itself."""
+        if self._selection is None:
+            return rows.astype(np.intp)
         within: NDArray[np.intp] = np.arange(self._table.shape[0])[self._selection][rows]
         return within
 
@@ -164,7 +182,7 @@ class _SourceColumns:
         if categories is None:
             return values
         if categories.are_numbers:
-            return _as_taken(values, column, self._kinds, f"Column {column}")
+            return _as_taken(values, column, self._kinds)
         return _checked_codes(values, categories)
 
     def take(self, rows: Selection) -> "_SourceColumns":
@@ -211,7 +229,7 @@ def _some(values: NDArray[Any], rows: Rows) -> NDArray[Any]:
     return values[rows]
 
 
-def _as_taken(values: NDArray[Any], column: int, kinds: Kinds, name: str) -> NDArray[Any]:
+def _as_taken(values: NDArray[Any], column: int, kinds: Kinds, name: Callable[[int], str | int] = int) -> NDArray[Any]:
     """Return values of a column as terms take them."""
     if column in kinds.as_held:
         return values
@@ -224,7 +242,7 @@ def _as_taken(values: NDArray[Any], column: int, kinds: Kinds, name: str) -> NDA
         return np.array([np.nan if is_missing(value) else _number(value) for value in values.tolist()])
     except (TypeError, ValueError):
         wrong = next(value for value in values.tolist() if not is_missing(value) and not _is_number(value))
-        raise NotNumbersError(f"{name} holds {wrong!r}, and the model takes it as a number.") from None
+        raise NotNumbersError(f"Column {name(column)!r} holds {wrong!r}, and the model takes it as a number.") from None
 
 
 def _are_plain(values: NDArray[Any]) -> bool:

@@ -1,6 +1,7 @@
 """The terms of a model: what the values of a column, or of several together, add to every score."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -49,6 +50,10 @@ class Table:
 
     column: int
     table: Reals  # (categories + 2, scores): for each, for any other value, and for a missing one
+
+    @cached_property
+    def by_score(self) -> Reals:
+        return np.ascontiguousarray(self.table.T)
 
     @property
     def columns(self) -> tuple[int, ...]:

@@ -67,6 +67,10 @@ class TreeColumns:
         slots = np.flatnonzero(np.isin(self._model.walks.used, absent)).astype(np.int32)
         return TreeSource(self._model, _LackingStorage(self._storage, slots))
 
+    def lost(self, absent: tuple[int, ...]) -> NDArray[np.bool_]:
+        """Return that every tree sends rows to some leaf."""
+        return np.zeros(self._model.coef.shape[1], dtype=bool)
+
     def _blocks(self) -> Iterator[tuple[slice, NDArray[np.floating]]]:
         n_rows, n_used = self._storage.n_rows, self._model.walks.used.size
         slots, columns = np.arange(n_used, dtype=np.int32), np.empty((n_used, BLOCK), self._storage.dtype)

@@ -27,8 +27,9 @@ def plot_plan(attentive: AttentiveClassifier, X: Any) -> Figure:
     if plan.of_trees:
         names = [f"tree {tree}" for tree in first.tolist()]
     else:
-        terms = getattr(attentive.additive_, "term_names", None)  # of models over raw columns
-        names = np.array(terms or getattr(attentive, "feature_names_in_", np.arange(plan.n_features)))[first].tolist()
+        of_terms = getattr(attentive.additive_, "unit_names", None)  # which may be of several columns
+        known = getattr(attentive, "feature_names_in_", range(plan.n_units)) if of_terms is None else of_terms
+        names = [known[unit] for unit in first.tolist()]
     reached = [np.mean(reading.n_read > position) for position in range(first.size)]
     asked.barh(-np.arange(first.size), 100 * np.array(reached), color=BLUE)
     asked.set_yticks(-np.arange(first.size), [str(name) for name in names], fontsize=7)
