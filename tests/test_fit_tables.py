@@ -119,6 +119,31 @@ def test_truth_values_of_a_csv_file_are_those_of_a_table(folder, capsys):
     prints(capsys, "attend", "m", "flags.csv", "-o", "f", "--delta", 0.05, "--random-state", 0)
 
 
+def test_a_column_of_which_only_whether_it_has_a_value_counts(folder, capsys):
+    frame = pd.DataFrame({"cabin": [f"C{row}" for row in range(3000)], "x": OTHERS.hours, "y": OTHERS.hours > 40})
+    frame.loc[OTHERS.work == "public", ["cabin", "y"]] = [None, True]
+    frame.to_csv("cabins.csv", index=False)
+    prints(capsys, "fit", "cabins.csv", "--target", "y", "-o", "m", "--random-state", 0, "--hold-out", 0.5)
+    model = saccade.load("m")
+    assert model.encoding_.summary()["categories"] == {"cabin": 0}
+    expected = model.decision_function(frame[["cabin", "x"]])
+    lines = list(csv.DictReader(io.StringIO(prints(capsys, "predict", "m", "cabins.csv").out)))
+    np.testing.assert_allclose([float(line["margin"]) for line in lines], expected)
+    prints(capsys, "attend", "m", "cabins.csv", "-o", "f", "--delta", 0.1, "--random-state", 0)
+    record = json.loads(prints(capsys, "evaluate", "f", "cabins.csv", "--target", "y", "--json").out)
+    assert record["disagreement with the full read"] <= 0.1
+
+
+def test_a_certified_model_asks_for_raw_columns(folder, capsys):
+    fitted(capsys, "--hold-out", 0.4, "--categorical", "size")
+    prints(capsys, "attend", "m", "train.csv", "-o", "f", "--delta", 0.05, "--random-state", 0)
+    fast = saccade.load("f")
+    inquiry = fast.inquire(known={"age": 70.0, "state": "Iowa", "work": None})
+    while inquiry.wanted is not None:
+        inquiry.tell({"size": 3, "hours": 41.0}[inquiry.wanted])
+    assert inquiry.label in fast.classes_
+
+
 def test_standard_input_and_a_checkpoint_work_as_with_numbers(folder, capsys, monkeypatch):
     fitted(capsys, "--checkpoint", "state", "--checkpoint-every", 0)
     again = fitted(capsys, "--checkpoint", "state", "--resume", "--force", "--json")

@@ -44,7 +44,7 @@ class Remembered:
         return codes
 
     def are_known(self, numbers: Reals) -> NDArray[np.bool_]:
-        return numbers < self._n_known if self._spellings is not None else ~np.isnan(numbers)
+        return numbers < self._n_known if self._n_known else np.ones(numbers.shape, dtype=bool)
 
     def _code(self, value: Any) -> float:
         if is_missing(value):

@@ -58,8 +58,8 @@ class ValueCoder:
         return made
 
     def are_known(self, numbers: Reals) -> NDArray[np.bool_]:
-        """Return which numbers stand for a category."""
-        return np.isin(numbers, self._numbers)
+        """Return which numbers stand for a category; all of them where there is none, but other and missing values."""
+        return np.isin(numbers, self._numbers) | (self._numbers.size == 0)
 
     def _number(self, value: Any) -> float:
         code = None if is_missing(value) else self._spellings.code(value)
