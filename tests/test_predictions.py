@@ -26,7 +26,7 @@ def parts(rows, n, seed=0):
 
 
 def priced(n, trees=True):
-    scores = SimpleNamespace(coef=np.ones((1, n)), intercept=np.zeros(1), unit=[], parts_are_columns=not trees)
+    scores = SimpleNamespace(coef=np.ones((1, n)), intercept=np.zeros(1), unit=[], of_trees=trees)
     prices = Prices(np.arange(n), np.ones(n))
     return Priced(scores, prices, prices, looking=True)
 

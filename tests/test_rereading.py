@@ -18,7 +18,7 @@ from saccade.reading.reader import read_plan
 class Scores:
     """A linear model of nine columns."""
 
-    unit, parts_are_columns = EACH, True
+    unit, each_needs_one, of_trees = EACH, True, False
 
     def __init__(self, rng, scores):
         self.coef, self.intercept = rng.normal(size=(scores, 9)), rng.normal(size=scores)

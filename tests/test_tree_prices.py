@@ -143,7 +143,7 @@ def test_what_is_free_is_asked_for_before_what_is_not():
 
 def test_the_fewest_columns_are_refused_for_trees():
     attentive, frame = attended("lightgbm")
-    with pytest.raises(ValueError, match="which trees do not have: each tree asks for several"):
+    with pytest.raises(ValueError, match="a tree, or a pair of columns, asks for several"):
         attend(attentive.estimator_.estimator, frame, costs={"age": 3.0}, fewest="columns")
 
 

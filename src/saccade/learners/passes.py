@@ -99,6 +99,8 @@ class Team:
         together = self._together._replace(scalars=scalars, counters=counters)
         seeds = np.array([learner.settings.seed for learner in self._learners], dtype=np.uint64)
         settings = self._learners[0].settings._replace(walks=0)  # absent features are no news
+        if self._memory.shape[1] == 0:  # nothing is filtered, so that there is nothing to audit, and nothing to teach
+            settings = settings._replace(fair=0, audit=0.0)
         bad = train_sparse(
             *(*stored_arrays(X), labels.astype(np.int32), np.array(self._positive)),
             *(rows, weight, self._memory, together, together.potential, seeds, settings, _room()),
