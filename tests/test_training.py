@@ -115,7 +115,7 @@ def test_the_storage_changes_nothing_but_rounding(storage, order):
     np.testing.assert_allclose(other.decision_function(stored), expected.decision_function(X), rtol=1e-9, atol=1e-12)
     if storage.startswith("csr"):  # whose stored values count
         assert other.training_.n_read == record.n_read / X.size * np.count_nonzero(X)
-        assert other.training_.n_audited == 0  # so few rows are not remembered, and where nothing is filtered, nothing is
+        assert other.training_.n_audited == 0  # where nothing is filtered, nothing is audited
         assert replace(other.training_, n_read=0) == replace(record, n_read=0, n_audited=0)
         return
     assert other.training_ == record
