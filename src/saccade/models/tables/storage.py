@@ -112,12 +112,18 @@ class _ArrayColumns:
 class _TableColumns:
     """A pandas, polars or Arrow table."""
 
-    def __init__(self, table: Table, kinds: Kinds, selection: Selection | None = None) -> None:
+    def __init__(
+        self,
+        table: Table,
+        kinds: Kinds,
+        selection: Selection | None = None,
+        texts: dict[int, Texts | None] | None = None,
+    ) -> None:
         self._table, self._kinds = table, kinds
         self._selection = selection  # None: all rows
         self.n_rows = table.shape[0] if selection is None else np.arange(table.shape[0])[selection].size
         self._made: dict[int, NDArray[Any]] = {}  # columns whose every row was looked up
-        self._texts: dict[int, Texts | None] = {}
+        self._texts = {} if texts is None else texts  # of all rows of the table, whatever the selection
 
     def some(self, column: int, rows: Rows) -> NDArray[Any]:
         if column not in self._kinds.categories:
@@ -165,7 +171,7 @@ class _TableColumns:
 
     def take(self, rows: Selection) -> "_TableColumns":
         selection = rows if self._selection is None else np.arange(self._table.shape[0])[self._selection][rows]
-        return _TableColumns(self._table, self._kinds, selection)
+        return _TableColumns(self._table, self._kinds, selection, self._texts)
 
 
 class _SourceColumns:
