@@ -164,6 +164,7 @@ def test_attend_counts_terms_and_buys_columns(n_classes):
         attentive = attend(fitted, new, delta=0.1, promise="rows", costs=costs, random_state=0)
         assert attentive.plan_.n_units == len(fitted.term_features_) == 8
         assert attentive.certificate_.features_per_row < 8
+        assert "terms were read per row" in str(attentive.certificate_)
         assert np.mean(attentive.predict(new) == fitted.predict(new)) > 0.9
         assert_allclose(attentive.full_margin(new), fitted.decision_function(new), rtol=1e-9, atol=1e-12)
         assert set(attentive.columns_) <= set(frame.columns)

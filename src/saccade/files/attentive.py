@@ -115,6 +115,7 @@ def _plan(archive: Archive, additive: Additive) -> Plan:
         intercept=additive.intercept,
         unit=additive.unit,
         of_trees=additive.of_trees,
+        of_terms=not (additive.of_trees or additive.each_needs_one),
     )
 
 

@@ -47,7 +47,6 @@ def certificate_from(stated: dict[str, Any], labels: list[Any], plan: Plan) -> C
     numbers = {name: _number(stated[name], kind) for name, kind in NUMBERS.items()}
     if not 0 < numbers["confidence"] < 1:
         raise ModelFileError(f"its certificate has the confidence {numbers['confidence']}")
-    noun = "trees" if plan.of_trees else "features"
     certificate = Certificate(
         promise=stated["promise"],
         delta=_level(stated, labels),
@@ -58,11 +57,13 @@ def certificate_from(stated: dict[str, Any], labels: list[Any], plan: Plan) -> C
         by_stage=tuple(StageRecord(*_row(row, (int, int, int))) for row in _list(stated["by_stage"])),
         worse=_count_or_none(stated["worse"]),
         better=_count_or_none(stated["better"]),
-        noun=noun,
+        noun=plan.noun,
         **numbers,
     )
     if certificate.n_features != plan.n_units:
-        raise ModelFileError(f"its certificate is about {certificate.n_features} {noun}, and it has {plan.n_units}")
+        raise ModelFileError(
+            f"its certificate is about {certificate.n_features} {plan.noun}, and it has {plan.n_units}"
+        )
     wrong = contradiction(certificate, reads_all=plan.checkpoints.size == 0)
     if wrong is not None:
         raise ModelFileError(f"its certificate contradicts itself: {wrong}")

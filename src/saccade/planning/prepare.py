@@ -88,6 +88,8 @@ def prepare(
     outcome, regression = calibration.as_stored(plan), families.regression
     if priced.narrowed is not None:
         plan, regression = priced.narrowed.in_columns(plan), priced.narrowed.regression_in_columns(regression)
+    scores = priced.scores
+    plan = plan._replace(of_terms=not (scores.of_trees or scores.each_needs_one))
     certificate = certificate_of(
         promise,
         terms.confidence,

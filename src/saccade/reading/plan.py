@@ -39,6 +39,7 @@ class Plan(NamedTuple):
     intercept: Reals  # (scores,)
     unit: NDArray[np.uint32] = EACH  # (parts,) parts of one unit are read together and count once; empty: each is one
     of_trees: bool = False  # whether a part is a tree, or an output of one, rather than a feature
+    of_terms: bool = False  # whether some parts need several features, so that what is counted is neither
 
     @classmethod
     def in_full(cls, coef: Reals, intercept: Reals, unit: NDArray[np.uint32] = EACH, of_trees: bool = False) -> "Plan":
@@ -55,7 +56,7 @@ class Plan(NamedTuple):
     @property
     def noun(self) -> str:
         """What a unit is."""
-        return "trees" if self.of_trees else "features"
+        return "trees" if self.of_trees else "terms" if self.of_terms else "features"
 
     @property
     def n_units(self) -> int:
