@@ -1,6 +1,6 @@
-"""Texts that lie one behind another, looked up among known ones by their first, middle and last eight bytes.
+"""Texts that lie one behind another, looked up among known ones by their first and last eight bytes.
 
-Up to sixteen bytes, these are all there are; only longer texts are compared byte by byte.
+Up to sixteen bytes, these are all there are; only longer texts are hashed and compared byte by byte.
 """
 
 import numpy as np
@@ -47,12 +47,22 @@ def ends_of(data, begin, end):
     return load(data, begin) & ((np.uint64(1) << np.uint64(8 * size)) - np.uint64(1)), np.uint64(0)
 
 
+@internal
+def mix_middle(data, place, end, mixed):
+    """Mix all bytes between the first and the last eight: texts that are looked for may differ anywhere."""
+    while place < end:
+        mixed = (mixed ^ load(data, place)) * LAST
+        mixed ^= mixed >> np.uint64(29)
+        place += EIGHT
+    return mixed
+
+
 @inlined
 def slot_of(data, begin, end, first, last, mask):
     """Return the slot that a text is looked for at."""
     size = end - begin
     if size > SIXTEEN:
-        first = first + load(data, begin + (size >> 1) - 4)
+        first = mix_middle(data, begin + EIGHT, end - EIGHT, first)
     mixed = (first * FIRST) ^ (last + np.uint64(size))
     mixed = (mixed ^ (mixed >> np.uint64(32))) * LAST  # texts often differ in their last byte alone, the highest bits
     return (mixed ^ (mixed >> np.uint64(32))) & mask

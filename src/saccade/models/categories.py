@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from saccade.reading.texts import KnownTexts
 
-__all__ = ["AS_PYTHON", "NOT_SPELLED", "PLAIN", "Categories", "is_missing"]
+__all__ = ["AS_PYTHON", "NOT_SPELLED", "PLAIN", "Categories", "fit_floats", "is_missing"]
 
 # How numbers are written where they stand for texts: whole ones without a point, and truth values as 0 and 1; or as
 # Python does, 1.0 and True.
@@ -19,6 +19,11 @@ NOT_SPELLED, PLAIN, AS_PYTHON = "", "plain", "python"
 def is_missing(value: Any) -> bool:
     """Whether a value of a column is None, NaN or pandas.NA."""
     return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
+
+
+def fit_floats(numbers: NDArray[Any]) -> bool:
+    """Whether whole numbers are all told apart as floats; beyond 2**53 some are not."""
+    return all(-(2**53) <= int(end) <= 2**53 for end in (numbers.min(initial=0), numbers.max(initial=0)))
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,11 @@ class Categories:
     def are_numbers(self) -> bool:
         """Whether all are, so that numbers can be looked up among them at once."""
         return self.values.dtype.kind in "fiub"
+
+    @cached_property
+    def fit_floats(self) -> bool:
+        """Whether numbers can be looked up among them as floats."""
+        return self.values.dtype.kind in "fb" or (self.are_numbers and fit_floats(self.values))
 
     @property
     def some(self) -> str:

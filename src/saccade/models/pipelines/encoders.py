@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, TargetEncoder
 
-from saccade.models.categories import Categories, is_missing
+from saccade.models.categories import Categories, fit_floats, is_missing
 from saccade.models.pipelines.features import Blocks, RefusedError, singles
 from saccade.models.tables.blocks import Block, Constant, Lookup, Made, Raw, mapped
 from saccade.models.tables.maps import Match
@@ -24,6 +24,7 @@ Reals = NDArray[np.float64]
 
 # A text that no column holds.
 UNKNOWN = "\x00 no category \x00"
+NUMBERS = frozenset("fiub")
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,25 +35,32 @@ class _Encoded:
     places: NDArray[np.intp]  # of its features among all that the encoder makes
     table: Reals  # (categories + 2, features): for each, for any other value, and for a missing one
     refused: NDArray[np.bool_]  # (categories + 2,)
+    knows_missing: bool  # whether a missing value is one of the categories
 
 
 def encoder(step: Any, blocks: Blocks) -> Blocks:
     asked = _Asked(step)
     encoded = [asked.column(j) for j in range(step.n_features_in_)]
-    behind = ((encoded[place].places, _behind(made, encoded[place])) for place, made in singles(blocks))
+    behind = ((encoded[place].places, _behind(step, made, encoded[place])) for place, made in singles(blocks))
     made = [Block(places, features) for places, features in behind if places.size]
     claimed = np.concatenate([own.places for own in encoded])
     constant = np.setdiff1d(np.arange(asked.base.size), claimed)
     return [*made, Block(constant, Constant(asked.base[constant]))] if constant.size else made
 
 
-def _behind(made: Made, own: _Encoded) -> Made:
+def _behind(step: Any, made: Made, own: _Encoded) -> Made:
     """Return the features that an encoder makes of a feature."""
     if not isinstance(made, Raw):
         order = np.argsort(own.categories.astype(np.float64))
         rows = np.concatenate([order, [order.size, order.size + 1]])
         table = np.where(own.refused[:, None], np.nan, own.table)[rows]
         return mapped(made, Match(own.categories[order].astype(np.float64), table))
+    if own.knows_missing and any(before is None and after is not None for before, after in made.replaced):
+        raise RefusedError(
+            step,
+            "has a category for None or NaN, which the imputer before it leaves as they are: it fills in one of them, "
+            "and tables do not tell them apart. Fit the imputer with the other as missing_values.",
+        )
     replaced = [before for before, _ in made.replaced if before is not None]
     known = _array(list(dict.fromkeys([*own.categories.tolist(), *replaced])))
     codes, n = Categories(own.categories, numbers_too=True).codes, own.categories.size
@@ -77,13 +85,14 @@ class _Asked:
     def column(self, j: int) -> _Encoded:
         """Return what the encoder makes of column j."""
         known = self._categories[j]
-        others = [UNKNOWN if known.dtype.kind == "O" else _beyond(known), self._gone[j]]
+        numbers = self._step.categories_[j].dtype.kind in NUMBERS or known.dtype.kind in NUMBERS
+        others = [_beyond(known) if numbers else UNKNOWN, self._gone[j]]
         tables = [self._of(j, known.tolist()), *(self._or_none(j, value) for value in others)]
         refused = np.array([*([False] * known.size), *(made is None for made in tables[1:])])
         table = np.concatenate([np.tile(self.base, (1, 1)) if made is None else made for made in tables])
         same = (table == self.base) | (np.isnan(table) & np.isnan(self.base))
         places = np.flatnonzero(~same.all(axis=0))
-        return _Encoded(known, places, table[:, places], refused)
+        return _Encoded(known, places, table[:, places], refused, known.size < len(self._step.categories_[j]))
 
     def _or_none(self, j: int, value: Any) -> Reals | None:
         try:
@@ -106,15 +115,17 @@ class _Asked:
     def _table(self, rows: list[list[Any]]) -> Any:
         """Return rows in what the encoder was fitted on: an array, or a table where columns are of several kinds."""
         kinds = {own.dtype.kind for own in self._step.categories_}
-        if kinds <= set("fiub"):
-            return np.array(rows, dtype=np.float64)
+        if kinds <= NUMBERS:
+            columns_of_numbers = [_numbers(list(column)) for column in zip(*rows, strict=True)]
+            if len({column.dtype for column in columns_of_numbers}) == 1:
+                return np.stack(columns_of_numbers, axis=1)
         values = np.empty((len(rows), len(rows[0])), dtype=object)
         values[:] = rows
-        if kinds == {"O"}:
+        if kinds <= {"O", "U"}:
             return values
         names = getattr(self._step, "feature_names_in_", range(values.shape[1]))
         columns = {
-            name: values[:, k] if own.dtype.kind == "O" else values[:, k].astype(np.float64)
+            name: _numbers(values[:, k].tolist()) if own.dtype.kind in NUMBERS else values[:, k]
             for k, (name, own) in enumerate(zip(names, self._step.categories_, strict=True))
         }
         try:
@@ -126,6 +137,8 @@ class _Asked:
 
 
 def _without_missing(step: Any, values: NDArray[Any]) -> NDArray[Any]:
+    if values.dtype.kind in "mM":
+        raise RefusedError(step, "has categories that are points or lengths of time. Make them texts or numbers.")
     listed = [value for value in np.asarray(values).tolist() if not is_missing(value)]
     if any(isinstance(value, bytes) for value in listed):
         raise RefusedError(step, "has categories that are bytes. Decode them to texts.")
@@ -141,8 +154,15 @@ def _missing_of(step: Any, values: NDArray[Any]) -> Any:
 
 
 def _beyond(known: NDArray[Any]) -> Any:
-    """Return a number that is none of these."""
-    return float(known.max()) + 1.0 if known.size else 0.0
+    """Return a number that is none of these: a small one, for beyond 2**53 the next one may be the same as float."""
+    taken = set(known.tolist())
+    return next(number for number in range(known.size + 1) if number not in taken)
+
+
+def _numbers(values: list[Any]) -> NDArray[Any]:
+    """Return numbers as floats, or as integers where floats do not tell these apart."""
+    exact = np.array(values)
+    return exact if exact.dtype.kind in "iu" and not fit_floats(exact) else exact.astype(np.float64)
 
 
 def _array(values: list[Any]) -> NDArray[Any]:

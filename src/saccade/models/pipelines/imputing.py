@@ -21,8 +21,9 @@ def imputer(step: SimpleImputer, blocks: Blocks) -> Blocks:
         return _filled(made, missing, filled[place]), 1
 
     parts = [each(blocks, made_of)]
-    if step.strategy != "constant" and not step.keep_empty_features:  # features without any value were dropped
-        parts = [taken(parts[0], np.flatnonzero([not is_missing(value) for value in np.asarray(filled).tolist()]))]
+    if not step.keep_empty_features:  # features without any value were dropped; None is one, and stays
+        kept = [value is None or not is_missing(value) for value in np.asarray(filled).tolist()]
+        parts = [taken(parts[0], np.flatnonzero(kept))]
     if step.add_indicator and step.indicator_ is not None:
         parts.append(indicator(step.indicator_, blocks))
     return concatenated(parts)

@@ -1,5 +1,6 @@
 """Steps that take each feature as a number: scalers, bins, splines, quantiles, powers, thresholds, polynomials."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -103,7 +104,26 @@ def splines(step: SplineTransformer, blocks: Blocks) -> Blocks:
         made = mapped(made, Splines(t, np.asarray(spline.c[:, :width]), k, step.extrapolation, low, high))
         return mapped(made, Fill(np.nan, np.zeros(width))) if zeros else made, width
 
+    if step.extrapolation == "linear" and step.degree < 2:
+        _check_splines(step, made_of)
     return each(blocks, made_of)
+
+
+def _check_splines(step: SplineTransformer, made_of: Any) -> None:
+    """Raise where scikit-learn (1.6 to 1.9) counts a degree up from feature to feature, and moves the outer knots."""
+    knots = np.stack([spline.t for spline in step.bsplines_], axis=1)
+    numbers = np.concatenate([knots, (knots[1:] + knots[:-1]) / 2])
+    made = [made_of(j, Formula((j,)))[0].features(lambda column: numbers[:, column]) for j in range(knots.shape[1])]
+    with warnings.catch_warnings():  # of names
+        warnings.simplefilter("ignore")
+        own = step.transform(numbers)
+    own = own.toarray() if hasattr(own, "toarray") else np.asarray(own)
+    if not np.allclose(np.concatenate(made, axis=1), own):
+        raise RefusedError(
+            step,
+            "of several columns continues only the first as it says, with degree < 2 (a fault of scikit-learn). Give "
+            "each column a SplineTransformer of its own.",
+        )
 
 
 def quantiles(step: QuantileTransformer, blocks: Blocks) -> Blocks:

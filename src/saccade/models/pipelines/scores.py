@@ -37,12 +37,24 @@ class Scored:
     decides: Any  # the classifier itself, without what stands around or before it
     # The margin from which on the second of two classes has this probability.
     margin_at: Callable[[float], float]
+    moved: float = 0.0  # by how much thresholds have lowered the intercept
+
+    @property
+    def unmoved(self) -> "Scored":
+        """The scores as the model's decision function gives them, which knows nothing of thresholds."""
+        at, moved = self.margin_at, self.moved
+        return replace(
+            self, intercept=self.intercept + moved, margin_at=lambda probability: at(probability) + moved, moved=0.0
+        )
 
     def minus(self, threshold: float, margin_at: Callable[[float], float] | None = None) -> "Scored":
         """Return the scores as they count from a threshold, with probabilities of their own or those before."""
         before = margin_at or self.margin_at
         return replace(
-            self, intercept=self.intercept - threshold, margin_at=lambda probability: before(probability) - threshold
+            self,
+            intercept=self.intercept - threshold,
+            margin_at=lambda probability: before(probability) - threshold,
+            moved=self.moved + threshold,
         )
 
 
@@ -60,6 +72,7 @@ def scored(model: Any, blocks: Blocks) -> Scored | None:
         inside = scored(step_inside(model), blocks)
         if inside is None:
             return None
+        inside = inside.unmoved
         return inside.minus(threshold.margin(inside.decides, inside.classes, inside.margin_at))
     if isinstance(model, CalibratedClassifierCV):
         return _calibrated(model, blocks)
@@ -106,6 +119,7 @@ def _calibrated(model: CalibratedClassifierCV, blocks: Blocks) -> Scored | None:
     inside = scored(estimator, blocks)
     if inside is None or inside.classes.size > 2:  # one temperature for all classes changes no label
         return inside
+    inside = inside.unmoved
     probability = probability_of(calibrated, inside.decides)
     least = margin_reaching(probability, np.nextafter(0.5, 1))  # the second class needs more than the first has
     if not abs(least) < np.finfo(np.float64).max:  # never, or from the least number on
@@ -117,6 +131,9 @@ def _one_vs_rest(model: OneVsRestClassifier, blocks: Blocks) -> Scored | None:
     check_is_fitted(model)
     if getattr(model, "multilabel_", False):
         raise RefusedError(model, "was fitted on several targets (multilabel). Fit a model for each.")
+    by_margin = [hasattr(member, "decision_function") for member in model.estimators_]
+    if len(by_margin) > 1 and not all(by_margin):
+        raise RefusedError(model, "compares probabilities of its members, which are no sums over columns.")
     members = [scored(member, blocks) for member in model.estimators_]
     known = [member for member in members if member is not None]
     if len(known) < len(members):
@@ -124,6 +141,8 @@ def _one_vs_rest(model: OneVsRestClassifier, blocks: Blocks) -> Scored | None:
     for member in known:
         if not hasattr(member.decides, "decision_function"):
             raise RefusedError(model, "compares probabilities of its members, which are no sums over columns.")
+    # Else the only member is calibrated, and half is the probability that counts.
+    known = [member.unmoved if by else member for member, by in zip(known, by_margin, strict=True)]
     return _joined(
         [member.blocks for member in known],
         [member.coef for member in known],
@@ -144,7 +163,7 @@ def _stacked(model: StackingClassifier, blocks: Blocks) -> Scored | None:
         )
     last = weights_of(model.final_estimator_)
     members = [scored(member, blocks) for member in model.estimators_]
-    known = [member for member in members if member is not None]
+    known = [member.unmoved for member in members if member is not None]
     if last is None or len(known) < len(members):
         return None
     coef, intercept, _ = last

@@ -31,7 +31,9 @@ Weighed = tuple[Formula, Reals]  # features, and the weights of each in each sco
 # Polynomials of a higher degree are left to the maps themselves.
 MOST_DEGREE = 3
 # An interval that is narrower than this, relative to its place, is taken as a single number.
-NARROW = 1e-9
+NARROW = 1e-14
+# Polynomials that miss a function by more than this share of its values are not used.
+MISSED = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,9 +184,9 @@ def _numbers(ordered: NDArray[np.int64]) -> Reals:
     return numbers
 
 
-def _interpolated(weighed: Sequence[Weighed], edges: Reals, degree: int) -> Pieces:
-    """Return the polynomials through values of a function at degree + 1 numbers of each piece."""
-    origin, points = _points(*_around(weighed, edges), edges, degree)
+def _interpolated(weighed: Sequence[Weighed], edges: Reals, degree: int) -> Pieces | None:
+    """Return the polynomials through values of a function at degree + 1 numbers of each piece, unless they miss it."""
+    origin, points, ends = _points(*_around(weighed, edges), edges, degree)
     missing = _summed(weighed, np.array([np.nan]))[0]
     values = _summed(weighed, points.ravel()).reshape(*points.shape, -1)  # (pieces, degree + 1, scores)
     apart = points - origin[:, None]
@@ -192,26 +194,36 @@ def _interpolated(weighed: Sequence[Weighed], edges: Reals, degree: int) -> Piec
     narrow = (apart[:, -1] == apart[:, 0]) if degree else np.zeros(origin.size, dtype=bool)
     powers = (apart / length[:, None])[:, :, None] ** np.arange(degree + 1)
     powers[narrow] = np.eye(degree + 1)
+    between = np.append((points[:, 1:] + points[:, :-1]) / 2, ends[:, None], axis=1)
+    largest = np.abs(values).max(axis=1)  # (pieces, scores)
     values[narrow, 1:] = 0.0
-    made = np.linalg.solve(powers, values) / length[:, None, None] ** np.arange(degree + 1)[:, None]
+    with np.errstate(all="ignore"):  # of numbers whose cubes are no numbers
+        made = np.linalg.solve(powers, values) / length[:, None, None] ** np.arange(degree + 1)[:, None]
     made[narrow, 1:] = 0.0
-    return Pieces(edges, origin, np.ascontiguousarray(made.transpose(0, 2, 1)), missing)
+    pieces = Pieces(edges, origin, np.ascontiguousarray(made.transpose(0, 2, 1)), missing)
+    if degree == 0:
+        return pieces
+    own = _summed(weighed, between.ravel()).reshape(*between.shape, -1)
+    missed = np.abs(pieces(between.ravel()).reshape(own.shape) - own)
+    hit = (missed <= MISSED * largest[:, None]) | np.isnan(own)
+    return pieces if hit.all() else None
 
 
-def _points(middle: float, size: float, edges: Reals, degree: int) -> tuple[Reals, Reals]:
-    """Return the origin of each piece, and numbers within it, (pieces, degree + 1)."""
+def _points(middle: float, size: float, edges: Reals, degree: int) -> tuple[Reals, Reals, Reals]:
+    """Return the origin of each piece, numbers within it, (pieces, degree + 1), and its last one."""
     if edges.size == 0:
         ends = np.array([[middle - size, middle + size]])
     else:
         last = np.nextafter(edges, -np.inf)
         ends = np.stack([np.append(last[0] - size, edges), np.append(last, edges[-1] + size)], axis=1)
     narrow = ends[:, 1] - ends[:, 0] <= NARROW * np.abs(ends).max(axis=1)
+    last_of = ends[:, 1].copy()
     ends[narrow, 1] = ends[narrow, 0]
     share = np.linspace(0, 1, degree + 1)
     points = ends[:, :1] * (1 - share) + ends[:, 1:] * share
     points[:, 0], points[:, -1] = ends[:, 0], ends[:, -1] if degree else ends[:, 0]
     origin = np.where(np.arange(edges.size + 1) == 0, ends[:, 1], ends[:, 0]) if edges.size else np.array([middle])
-    return origin, points
+    return origin, points, last_of
 
 
 def _around(weighed: Sequence[Weighed], edges: Reals) -> tuple[float, float]:
@@ -221,10 +233,13 @@ def _around(weighed: Sequence[Weighed], edges: Reals) -> tuple[float, float]:
     """
     first = [next((step for step in formula.maps if isinstance(step, Scale)), None) for formula, _ in weighed]
     scales = [step for step in first if step is not None]
-    minus = np.concatenate([np.zeros(0), *(step.minus for step in scales)])
-    middle = float(np.median(minus)) if minus.size and not edges.size else 0.0
-    known = np.concatenate([edges, minus - middle, *(step.over for step in scales)])
-    size = float(np.abs(known).max(initial=0.0))
+    with np.errstate(all="ignore"):
+        wide = np.concatenate([np.zeros(0), *(step.over / step.times for step in scales)])
+        roots = np.concatenate([np.zeros(0), *(step.minus - step.plus / step.times * step.over for step in scales)])
+    roots, wide = roots[np.isfinite(roots)], wide[np.isfinite(wide)]
+    near = np.concatenate([edges, roots])
+    middle = float(np.median(roots)) if roots.size else float(np.median(near)) if near.size else 0.0
+    size = float(np.abs(np.concatenate([near - middle, wide])).max(initial=0.0)) or abs(middle)
     return middle, size if 0 < size < np.inf else 1.0
 
 

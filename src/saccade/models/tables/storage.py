@@ -271,7 +271,7 @@ def _number(value: Any) -> float:
 
 
 def _codes_of(values: NDArray[Any], categories: Categories) -> Codes:
-    if categories.are_numbers and _are_plain(values):
+    if categories.fit_floats and _are_plain(values):
         values = values.astype(np.float64)
     if values.dtype.kind in "fiub":
         if categories.are_numbers:
@@ -297,6 +297,8 @@ def _checked_codes(values: NDArray[np.float64], categories: Categories) -> Codes
 def _matched(values: NDArray[Any], categories: Categories) -> Codes:
     """Return the codes of numbers among numbers."""
     known, n = categories.values, categories.values.size
+    if values.dtype.kind == "f":  # else 0.1 in single precision would be the same as in double precision
+        values = values.astype(np.float64, copy=False)
     if n == 0:
         return np.where(np.isnan(values), 1, 0)
     if n <= FEW_NUMBERS:
