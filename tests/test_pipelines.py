@@ -44,6 +44,8 @@ from sklearn.svm import LinearSVC
 from saccade import attend
 from saccade.models.apart import take_apart
 from saccade.models.linear import LinearModel
+from saccade.models.pipelines import encoders
+from saccade.models.tables import blocks
 from saccade.models.tables.model import TermModel
 
 N = 300
@@ -226,6 +228,29 @@ def test_columns_may_be_chosen_in_every_way():
     for remainder in ("passthrough", "drop"):
         kept = ColumnTransformer([("text", OneHotEncoder(), TEXT)], remainder=remainder).set_output(transform="default")
         assert_read_as_itself(make_pipeline(kept, LogisticRegression()).fit(rows, score > 0), rows)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        OneHotEncoder(handle_unknown="ignore"),
+        OneHotEncoder(handle_unknown="ignore", sparse_output=False, min_frequency=9),
+        make_pipeline(OneHotEncoder(handle_unknown="ignore"), StandardScaler(with_mean=False), SelectKBest(k=4)),
+        make_pipeline(OneHotEncoder(sparse_output=False, handle_unknown="ignore"), StandardScaler()),
+        TargetEncoder(cv=2),
+    ],
+    ids=str,
+)
+def test_tables_of_many_categories_are_kept_sparse_and_read_alike(text, monkeypatch):
+    monkeypatch.setattr(encoders, "MOST_AT_ONCE", 10)
+    rows, score = table(11)
+    model = pipeline(StandardScaler(), text, SimpleImputer(), LogisticRegression())
+    model.fit(with_gaps(rows, 11), (score > 0).astype(int))
+    assert_read_as_itself(model, with_gaps(table(12)[0], 12))
+    monkeypatch.setattr(blocks, "MOST_DENSE", 10)
+    if "StandardScaler())" in str(text):
+        with pytest.raises(TypeError, match=r"a step behind its encoder fills them all in.*with_mean=False"):
+            take_apart(model)
 
 
 def test_a_column_that_is_a_number_and_a_category_at_once():

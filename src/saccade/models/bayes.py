@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
 from sklearn.utils.validation import check_is_fitted
 
-from saccade.models.tables.blocks import Block, Known, Lookup, Made, expanded, mapped, selected
+from saccade.models.tables.blocks import Block, Known, Lookup, Made, dense, expanded, mapped, selected
 from saccade.models.tables.maps import Bins, Map, Match, Monomials, Scale, Select, Threshold
 
 __all__ = ["Likelihoods", "steps_and_weights"]
@@ -41,8 +41,10 @@ class Likelihoods(NamedTuple):
     def _behind(self, block: Known, width: int) -> list[Block]:
         maps = [self.maps[place] for place in block.places.tolist()]
         places = block.places[:, None] * width + np.arange(width)
-        if isinstance(block.made, Lookup):  # one table again, for a column may have a feature for each category
-            tables = [_applied(steps, block.made.table[:, [k]]) for k, steps in enumerate(maps)]
+        if isinstance(block.made, Lookup):
+            table = dense(block.made.table)
+            # one table again, for a column may have a feature for each category
+            tables = [_applied(steps, table[:, [k]]) for k, steps in enumerate(maps)]
             return [Block(places.ravel(), replace(block.made, table=np.concatenate(tables, axis=1)))]
         one = len(maps) == 1
         features: list[Made] = [block.made if one else selected(block.made, np.array([k])) for k in range(len(maps))]

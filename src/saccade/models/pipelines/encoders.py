@@ -10,12 +10,13 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, TargetEncoder
 
 from saccade.models.categories import Categories, fit_floats, is_missing
 from saccade.models.pipelines.features import Blocks, RefusedError, singles
-from saccade.models.tables.blocks import Block, Constant, Lookup, Made, Raw, mapped
+from saccade.models.tables.blocks import Block, Constant, Lookup, Made, Raw, dense, mapped
 from saccade.models.tables.maps import Match
 
 __all__ = ["STEPS"]
@@ -24,6 +25,8 @@ Reals = NDArray[np.float64]
 
 # A text that no column holds.
 UNKNOWN = "\x00 no category \x00"
+# So many values an encoder is asked for at once; larger tables are kept sparse.
+MOST_AT_ONCE = 4_000_000
 NUMBERS = frozenset("fiub")
 
 
@@ -33,7 +36,7 @@ class _Encoded:
 
     categories: NDArray[Any]  # none of them missing
     places: NDArray[np.intp]  # of its features among all that the encoder makes
-    table: Reals  # (categories + 2, features): for each, for any other value, and for a missing one
+    table: Any  # (categories + 2, features): for each, for any other value, and for a missing one; sparse if large
     refused: NDArray[np.bool_]  # (categories + 2,)
     knows_missing: bool  # whether a missing value is one of the categories
 
@@ -53,7 +56,7 @@ def _behind(step: Any, made: Made, own: _Encoded) -> Made:
     if not isinstance(made, Raw):
         order = np.argsort(own.categories.astype(np.float64))
         rows = np.concatenate([order, [order.size, order.size + 1]])
-        table = np.where(own.refused[:, None], np.nan, own.table)[rows]
+        table = np.where(own.refused[:, None], np.nan, dense(own.table))[rows]
         return mapped(made, Match(own.categories[order].astype(np.float64), table))
     if own.knows_missing and any(before is None and after is not None for before, after in made.replaced):
         raise RefusedError(
@@ -89,28 +92,39 @@ class _Asked:
         others = [_beyond(known) if numbers else UNKNOWN, self._gone[j]]
         tables = [self._of(j, known.tolist()), *(self._or_none(j, value) for value in others)]
         refused = np.array([*([False] * known.size), *(made is None for made in tables[1:])])
-        table = np.concatenate([np.tile(self.base, (1, 1)) if made is None else made for made in tables])
-        same = (table == self.base) | (np.isnan(table) & np.isnan(self.base))
-        places = np.flatnonzero(~same.all(axis=0))
-        return _Encoded(known, places, table[:, places], refused, known.size < len(self._step.categories_[j]))
+        made = _stacked([np.tile(self.base, (1, 1)) if table is None else table for table in tables])
+        places = _varying(made, self.base)
+        return _Encoded(known, places, made[:, places], refused, known.size < len(self._step.categories_[j]))
 
-    def _or_none(self, j: int, value: Any) -> Reals | None:
+    def _or_none(self, j: int, value: Any) -> Any:
         try:
             return self._of(j, [value])
         except (ValueError, TypeError):  # a category that is not known, or a missing value, is an error
             return None
 
-    def _of(self, j: int, values: list[Any]) -> Reals:
-        if not values:
-            return np.zeros((0, self.base.size))
-        return self._made([[*self._usual[:j], value, *self._usual[j + 1 :]] for value in values])
+    def _of(self, j: int, values: list[Any]) -> Any:
+        """Return what is made of some values of a column: an array, or a sparse matrix where that would be large."""
+        if len(values) * self.base.size <= MOST_AT_ONCE:
+            return self._made([self._row(j, value) for value in values]) if values else np.zeros((0, self.base.size))
+        # An encoder that makes sparse rows makes all of them at once.
+        some = len(values) if getattr(self._step, "sparse_output", False) else max(1, MOST_AT_ONCE // self.base.size)
+        parts = (values[start : start + some] for start in range(0, len(values), some))
+        return _stacked([sp.csr_array(self._asked([self._row(j, value) for value in part])) for part in parts])
+
+    def _row(self, j: int, value: Any) -> list[Any]:
+        return [*self._usual[:j], value, *self._usual[j + 1 :]]
 
     def _made(self, rows: list[list[Any]]) -> Reals:
+        made = self._asked(rows)
+        values: Reals = made.toarray() if sp.issparse(made) else made
+        return values
+
+    def _asked(self, rows: list[list[Any]]) -> Any:
+        """Return what the encoder makes of rows: an array, or a sparse matrix."""
         with warnings.catch_warnings():  # of names, and of categories that are ignored
             warnings.simplefilter("ignore")
             made = self._step.transform(self._table(rows))
-        dense = made.toarray() if hasattr(made, "toarray") else made
-        return np.asarray(dense, dtype=np.float64)
+        return made if sp.issparse(made) else np.asarray(made, dtype=np.float64)
 
     def _table(self, rows: list[list[Any]]) -> Any:
         """Return rows in what the encoder was fitted on: an array, or a table where columns are of several kinds."""
@@ -134,6 +148,27 @@ class _Asked:
             raise RefusedError(
                 self._step, "was fitted on columns of several kinds, and needs pandas, which is not installed."
             ) from None
+
+
+def _stacked(tables: list[Any]) -> Any:
+    if not any(sp.issparse(table) for table in tables):
+        return np.concatenate(tables)
+    return sp.vstack([sp.csr_array(table) for table in tables], format="csr")
+
+
+def _varying(table: Any, base: Reals) -> NDArray[np.intp]:
+    """Return the features that are not the same in all rows."""
+    if not sp.issparse(table):
+        return np.flatnonzero(_varies(table, base))
+    filled = np.flatnonzero(base)
+    varies = table.count_nonzero(axis=0) > 0
+    varies[filled] = _varies(table[:, filled].toarray(), base[filled])
+    return np.flatnonzero(varies)
+
+
+def _varies(table: Reals, base: Reals) -> NDArray[np.bool_]:
+    varies: NDArray[np.bool_] = np.any((table != base) & ~(np.isnan(table) & np.isnan(base)), axis=0)
+    return varies
 
 
 def _without_missing(step: Any, values: NDArray[Any]) -> NDArray[Any]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from saccade.models.categories import Categories
@@ -155,8 +156,8 @@ def _by_code(made: Lookup | Formula | Foreign, categories: dict[int, Categories]
         own, of_model = Categories(made.categories, True).codes, categories[made.column].values.tolist()
         n = made.categories.size
         rows = [*(int(own.get(value, n)) for value in of_model), n, n + 1]
-        table, refused = np.ascontiguousarray(made.table[rows]), made.refused[rows]
-        return Lookup(made.column, categories[made.column].values, table, refused)
+        table = made.table[rows] if sp.issparse(made.table) else np.ascontiguousarray(made.table[rows])
+        return Lookup(made.column, categories[made.column].values, table, made.refused[rows])
     if isinstance(made, Formula) and made.inputs:
         return Formula(made.columns, made.maps, tuple(_by_code(block, categories) for block in made.inputs))
     return made
@@ -165,7 +166,7 @@ def _by_code(made: Lookup | Formula | Foreign, categories: dict[int, Categories]
 def _term(columns: tuple[int, ...], weighed: list[Weighed], categories: dict[int, Categories]) -> Term:
     coded = [(_by_code(made, categories), weights) for made, weights in weighed]
     if len(columns) == 1 and all(isinstance(made, Lookup) for made, _ in coded):
-        tables = [made.taken @ weights.T for made, weights in coded if isinstance(made, Lookup)]
+        tables = [made.weighed(weights) for made, weights in coded if isinstance(made, Lookup)]
         return Table(columns[0], np.ascontiguousarray(sum(tables)))
     if len(columns) == 1:
         formulas = [(made, weights) for made, weights in coded if isinstance(made, Formula)]

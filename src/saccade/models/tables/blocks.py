@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from saccade.models.categories import is_missing
@@ -26,6 +27,7 @@ __all__ = [
     "Raw",
     "Values",
     "as_numbers",
+    "dense",
     "expanded",
     "mapped",
     "selected",
@@ -33,6 +35,8 @@ __all__ = [
 
 Reals = NDArray[np.float64]
 Places = NDArray[np.intp]
+# A sparse table is not made into an array of more values.
+MOST_DENSE = 20_000_000
 # What gives the values of a column: numbers with NaN for what is missing, codes, or whatever the column holds.
 Values = Callable[[int], NDArray[Any]]
 
@@ -62,7 +66,9 @@ class Lookup:
 
     column: int
     categories: NDArray[Any]  # different ones, none of them missing
-    table: Reals  # (categories + 2, m): for each, for any other value, and for a missing one
+    # (categories + 2, m): for each, for any other value, and for a missing one; a sparse matrix where it is large, as
+    # that of one-hot features is, one for each of many categories.
+    table: Any
     refused: NDArray[np.bool_]  # (categories + 2,) which of these a step refuses
 
     @property
@@ -72,7 +78,11 @@ class Lookup:
     @property
     def taken(self) -> Reals:
         """The table with NaN for what is refused."""
-        return np.where(self.refused[:, None], np.nan, self.table)
+        return np.where(self.refused[:, None], np.nan, dense(self.table))
+
+    def weighed(self, weights: Reals) -> Reals:
+        """Return the sums of weighted features, (categories + 2, scores), NaN for what is refused."""
+        return np.where(self.refused[:, None], np.nan, self.table @ weights.T)
 
     def features(self, values: Values) -> Reals:
         looked_up: Reals = self.taken[values(self.column)]
@@ -200,10 +210,33 @@ def mapped(made: Made, step: Map) -> Lookup | Formula | Constant:
     if isinstance(made, Constant):
         return Constant(step(made.values[None])[0])
     if isinstance(made, Lookup):
-        return replace(made, table=step(made.table))
+        return replace(made, table=_behind(made.table, step))
     if isinstance(made, Foreign):
         return Formula(made.columns, (step,), (made,))
     return replace(made, maps=(*made.maps, step))
+
+
+def dense(table: Any) -> Reals:
+    """Return a table as an array, or raise where that would take too much memory."""
+    if not sp.issparse(table):
+        values: Reals = table
+        return values
+    if table.shape[0] * table.shape[1] > MOST_DENSE:
+        raise TypeError(
+            f"A column of {table.shape[0] - 2:,} categories has {table.shape[1]:,} features, and a step behind its "
+            "encoder fills them all in. Put rare categories together (min_frequency), scale without centring "
+            "(with_mean=False), or use TargetEncoder."
+        )
+    return np.asarray(table.toarray())
+
+
+def _behind(table: Any, step: Map) -> Any:
+    """Return a table behind one more map; what leaves zeros zero leaves it sparse."""
+    if sp.issparse(table) and isinstance(step, Select):
+        return table[:, step.places]
+    if sp.issparse(table) and isinstance(step, Scale) and not (step.minus.any() or step.plus.any()):
+        return (table @ sp.diags_array(step.times / step.over)).tocsr()
+    return step(dense(table))
 
 
 def selected(made: Made, places: Places) -> Lookup | Formula | Constant:
