@@ -69,8 +69,7 @@ def _in_full(model: Runs, source: Source, chosen: NDArray[np.intp]) -> Audit:
 
 
 def _finite(margin: NDArray[np.float64]) -> NDArray[np.bool_]:
-    finite: NDArray[np.bool_] = np.isfinite(margin).all(axis=1)
-    return finite
+    return np.asarray(np.isfinite(margin).all(axis=1))
 
 
 def _put(outcome: Outcome, rows: NDArray[np.intp], other: Outcome, which: NDArray[np.bool_] | slice) -> None:
