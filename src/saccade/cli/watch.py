@@ -74,7 +74,7 @@ def watch(
     wanted = demanded_by(saved, target, header, others=True)
     with one_line():
         for source in _sources(data, wanted, kind, rows):
-            bad = BadRows(source.path.rpartition("/")[2] if data == "-" else source.path, skip=skip_bad)
+            bad = BadRows(Path(source.path).name if data == "-" else source.path, skip=skip_bad)
             for _ in read_rows(watching, source, bad):
                 batch += 1
                 broken |= watching.state == "broken"
