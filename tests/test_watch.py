@@ -264,6 +264,18 @@ def test_coins_do_not_depend_on_batches():
     assert abs(whole.mean() - 0.1) < 4 * np.sqrt(0.09 / len(X))
 
 
+def test_coins_of_all_rows_are_alike_and_independent():
+    watch = Watch(linear()[0], share=0.03, random_state=0)
+    fell = np.zeros(400_000, dtype=bool)
+    fell[watch._chosen(400_000)] = True
+    for lag in (1, 2, 33):  # neighbours, and the mean gap
+        both = np.sum(fell[lag:] & fell[:-lag])
+        assert binom.cdf(both, 400_000 - lag, 0.0009) > 1e-4
+        assert binom.sf(both, 400_000 - lag, 0.0009) > 1e-4
+    by_tenth = fell.reshape(10, -1).sum(axis=1)
+    assert (np.abs(by_tenth - 1200) < 4.5 * np.sqrt(40_000 * 0.03 * 0.97)).all()
+
+
 @pytest.mark.parametrize("share", [0.0, 1.0])
 def test_none_or_all_may_be_audited(share):
     attentive, X, _ = linear()

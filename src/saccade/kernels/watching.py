@@ -2,22 +2,39 @@
 
 import numpy as np
 
-from saccade.kernels.compiling import internal, kernel
+from saccade.kernels.compiling import inlined, internal, kernel
 from saccade.kernels.randomness import WATCH, stream_key, uniform_of
 
 # Beyond this a detector is long past any threshold: it stays finite.
 LARGEST = 1e200
+# Nobody will see so many rows.
+LONGEST_GAP = 1e15
+
+
+@inlined
+def gap(key, counter, scale):
+    """Return how many rows are passed over: floor(log(1 - u) / log(1 - share))."""
+    return np.int64(min(np.log(1.0 - uniform_of(key, counter)) / scale, LONGEST_GAP))
 
 
 @kernel
-def toss(seed, first, share, n_rows, chosen):
-    """List the rows whose coin falls; ``first`` is the number of the first row among all rows. Return how many."""
-    key, count = stream_key(seed, WATCH), 0
-    for i in range(n_rows):
-        if uniform_of(key, first + i) < share:
-            chosen[count] = i
-            count += 1
-    return count
+def toss(seed, share, first, n_rows, place, tossed, chosen):
+    """List the rows whose coin falls, which is one row in 1 / share; ``first`` is the number of the first row.
+
+    Coins that fall do so after geometric gaps, so a gap is drawn rather than a coin: that takes time for the chosen
+    rows alone. ``place`` is the number of the next such row, once ``tossed`` gaps were drawn. Return how many rows are
+    chosen, and both as they stand after these rows.
+    """
+    if share <= 0.0:
+        return 0, place, tossed
+    key, count, scale = stream_key(seed, WATCH), 0, np.log1p(-share)
+    if tossed == 0:
+        place, tossed = gap(key, 0, scale), 1
+    while place < first + n_rows:
+        chosen[count] = place - first
+        count += 1
+        place, tossed = place + 1 + gap(key, tossed, scale), tossed + 1
+    return count, place, tossed
 
 
 @internal

@@ -10,6 +10,8 @@ from saccade.reading.sources import Source
 
 __all__ = ["Audit", "audited_reading"]
 
+EVERY = slice(None)
+
 
 class Runs(Protocol):
     """A certified model, of which a source is read by the plan or in full."""
@@ -39,11 +41,11 @@ def audited_reading(model: Runs, source: Source, chosen: NDArray[np.intp], *, al
         return _in_full(model, source, chosen)
     outcome = model._run_plan(source)
     early = decided(outcome.margin[chosen]).astype(np.int64)
-    compared = _finite(outcome.margin[chosen])
+    compared = _finite(outcome, chosen)
     unsure = np.flatnonzero(outcome.stopped[chosen])  # the others were read to their end
     if unsure.size:
         again = model._run_in_full(source.take(chosen[unsure]))
-        readable = _finite(again.margin)
+        readable = _finite(again)
         _put(outcome, chosen[unsure[readable]], again, readable)
         compared[unsure] &= readable
     full = decided(outcome.margin[chosen]).astype(np.int64)
@@ -53,23 +55,25 @@ def audited_reading(model: Runs, source: Source, chosen: NDArray[np.intp], *, al
 def _in_full(model: Runs, source: Source, chosen: NDArray[np.intp]) -> Audit:
     """Read all rows in full, the chosen ones early, too, and those early that cannot be read in full."""
     outcome = model._run_in_full(source)
-    readable = _finite(outcome.margin)
+    readable = _finite(outcome)
     full = decided(outcome.margin[chosen]).astype(np.int64)
     early = model._run_plan(source.take(chosen)) if chosen.size else None
     compared = readable[chosen]
     if early is not None:
-        compared = compared & _finite(early.margin)
+        compared = compared & _finite(early)
     if not readable.all():
         rest = np.flatnonzero(~readable)
         again = model._run_plan(source.take(rest))
-        _put(outcome, rest, again, slice(None))
+        _put(outcome, rest, again, EVERY)
         outcome = outcome._replace(bad=int(rest[again.bad]) if again.bad >= 0 else -1)
     codes = full if early is None else decided(early.margin).astype(np.int64)
     return Audit(outcome, codes[compared], full[compared], chosen[compared], chosen.size)
 
 
-def _finite(margin: NDArray[np.float64]) -> NDArray[np.bool_]:
-    return np.asarray(np.isfinite(margin).all(axis=1))
+def _finite(outcome: Outcome, rows: NDArray[np.intp] | slice = EVERY) -> NDArray[np.bool_]:
+    """Return which rows have finite margins."""
+    margin = outcome.margin[rows]
+    return np.ones(len(margin), np.bool_) if outcome.bad < 0 else np.asarray(np.isfinite(margin).all(axis=1))
 
 
 def _put(outcome: Outcome, rows: NDArray[np.intp], other: Outcome, which: NDArray[np.bool_] | slice) -> None:

@@ -119,6 +119,7 @@ class Watch:
         self._seed = int(check_random_state(random_state).randint(2**31 - 1))
         self._tally = Tally(attentive.certificate_, attentive.classes_.tolist(), confidence)
         self._next_row, self._was_broken, self._all_in_full = 0, False, False
+        self._coins = [0, 0]  # the number of the next row that is audited, and how many gaps were drawn
         self._lock = threading.RLock()
         if meter is not None:
             observe(meter, self._families)
@@ -261,6 +262,7 @@ class Watch:
                     "on_broken": self.on_broken,
                     "seed": self._seed,
                     "next_row": self._next_row,
+                    "coins": self._coins,
                     "all_in_full": self._all_in_full,
                     **self._tally.to_dict(),
                 }
@@ -281,6 +283,8 @@ class Watch:
                 raise ValueError("it is of another model, or of another promise")
             watch._tally.restore(stated)
             watch._seed, watch._next_row = int(stated["seed"]), int(stated["next_row"])
+            place, tossed = stated["coins"]
+            watch._coins = [int(place), int(tossed)]
             watch._all_in_full = bool(stated["all_in_full"])
         except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
             raise ValueError(f"This is no watch of this model as to_json writes it: {str(error)[:200]}.") from error
@@ -317,11 +321,11 @@ class Watch:
 
     def _chosen(self, n_rows: int) -> NDArray[np.intp]:
         """Toss the coins of the next rows; return the places of those that are audited."""
-        with self._lock:
-            first = self._next_row
-            self._next_row += n_rows
         rows = np.empty(n_rows, dtype=np.intp)
-        return rows[: toss(self._seed, first, float(self.share), n_rows, rows)]
+        with self._lock:
+            first, self._next_row = self._next_row, self._next_row + n_rows
+            count, *self._coins = toss(self._seed, float(self.share), first, n_rows, *self._coins, rows)
+        return rows[:count]
 
     def _audit(self, source: Source) -> Audit:
         return audited_reading(self.attentive, source, self._chosen(source.shape[0]), all_in_full=self._all_in_full)
@@ -346,7 +350,7 @@ class Watch:
             self._tally.n_incomparable += audit.n_chosen - audit.compared.size
             self._tally.parts_read += int(reading.n_read.sum())
             self._tally.add(audit.early, audit.full)
-        self._react(watched)
+        self._react(watched, audit.early, audit.full)
         return watched
 
     def _lazy_audit(self, rows: Iterable[Any]) -> tuple[LazyAudit, Fetched, Any]:
@@ -361,31 +365,33 @@ class Watch:
         self, n_chosen: int, joined: tuple[WatchedLazyReading, NDArray[Any]], early: NDArray[Any], full: NDArray[Any]
     ) -> WatchedLazyReading:
         watched, compared = joined
-        codes = (
+        codes = [
             codes_among(np.ma.getdata(labels)[places], self.classes_).astype(np.int64)
             for labels, places in zip((early, full), compared, strict=True)
-        )
+        ]
         with self._lock:
             self._tally.n_rows += len(watched)
             self._tally.n_incomparable += n_chosen - compared.shape[1]
             self._tally.parts_read += int(watched.n_asked.sum())
             self._tally.audit_spent += watched.audit_spent
             self._tally.add(*codes)
-        self._react(watched)
+        self._react(watched, *codes)
         return watched
 
     def _refuse_if_broken(self) -> None:
         if self.on_broken == "raise" and self.state == "broken":
             raise PromiseBrokenError(self._message())
 
-    def _react(self, reading: Any) -> None:
-        """Do what is to be done when the promise is seen to be broken."""
+    def _react(self, reading: Any, early: NDArray[np.int64], full: NDArray[np.int64]) -> None:
+        """Do what is to be done when the promise is seen to be broken, which only an error can make it."""
+        if not self._was_broken and np.array_equal(early, full):
+            return
         with self._lock:
             was_broken, self._was_broken = self._was_broken, self._tally.state == "broken"
             if not self._was_broken:
                 return
             self._all_in_full |= self.on_broken == "read"
-            message = self._message()
+            message = "" if was_broken and self.on_broken != "raise" else self._message()
         if self.on_broken == "raise":
             raise PromiseBrokenError(message, reading)
         if not was_broken:
