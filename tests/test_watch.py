@@ -254,6 +254,19 @@ def test_audited_rows_have_the_full_models_labels_and_the_others_the_early_ones(
     assert watch.n_disagreements == np.sum((early.label != full)[found.audited])
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("name", ["two classes", "four classes"])
+def test_audited_rows_have_the_bits_of_a_full_read(order, kind, name):
+    attentive, frame = attended(name)
+    other = pickle.loads(pickle.dumps(attentive))
+    del other.feature_names_in_
+    X = np.asarray(frame.to_numpy(), dtype=kind, order=order)
+    found = Watch(other, share=0.5, random_state=0).read(X)
+    assert found.audited.any()
+    np.testing.assert_array_equal(found.margin[found.audited], other.full_margin(X)[found.audited])
+
+
 def test_coins_do_not_depend_on_batches():
     attentive, X, _ = linear()
     whole = Watch(attentive, share=0.1, random_state=7).read(X).audited

@@ -20,6 +20,8 @@ class Runs(Protocol):
 
     def _run_in_full(self, source: Source) -> Outcome: ...
 
+    def _run_some_in_full(self, source: Source, rows: NDArray[np.intp]) -> Outcome: ...
+
 
 class Audit(NamedTuple):
     """Rows that were read, and what the audited ones among them say; those that cannot be compared say nothing."""
@@ -44,7 +46,7 @@ def audited_reading(model: Runs, source: Source, chosen: NDArray[np.intp], *, al
     compared = _finite(outcome, chosen)
     unsure = np.flatnonzero(outcome.stopped[chosen])  # the others were read to their end
     if unsure.size:
-        again = model._run_in_full(source.take(chosen[unsure]))
+        again = model._run_some_in_full(source, chosen[unsure])
         readable = _finite(again)
         _put(outcome, chosen[unsure[readable]], again, readable)
         compared[unsure] &= readable
