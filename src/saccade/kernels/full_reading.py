@@ -103,8 +103,7 @@ def sum_some(X, plan, rows, total, margin):
     for c in range(total.shape[0]):
         for s in range(rows.shape[0]):
             total[c, s] = plan.intercept[c]
-    for place in range(0, rows.shape[0], TILE):
-        sum_scattered_rows(X, rows, min(TILE, rows.shape[0] - place), plan, total, place)
+    sum_scattered_rows(X, rows, rows.shape[0], plan, total, 0)
     for s in range(rows.shape[0]):
         for c in range(total.shape[0]):
             margin[s, c] = total[c, s]
