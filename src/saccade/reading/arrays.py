@@ -62,10 +62,8 @@ class ArraySource:
         return Outcome(*outcome, int(read_blocks(self.X, plan, *room, *outcome)))
 
     def full_sums(self, plan: Plan, rows: NDArray[np.uint32]) -> NDArray[np.float64]:
-        """Return the full margins of some rows, (rows, scores), without a copy of them where each lies in one piece."""
-        scores, X = plan.coef.shape[0], self.X
-        if abs(X.strides[1]) > abs(X.strides[0]):  # NumPy is quicker to gather them
-            X, rows = _read_only_view(np.asfortranarray(X[rows])), np.arange(rows.size, dtype=np.uint32)
+        """Return the full margins of some rows, (rows, scores), without a copy of them."""
+        scores = plan.coef.shape[0]
         margin, total = np.empty((rows.size, scores)), np.empty((scores, rows.size))
-        sum_some(X, plan, rows, total, margin)
+        sum_some(self.X, plan, rows, total, margin)
         return margin
