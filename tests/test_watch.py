@@ -567,6 +567,23 @@ def test_audited_rows_fetch_everything_and_say_what_it_cost(name):
     np.testing.assert_array_equal(found.audited, Watch(attentive, share=0.3, random_state=1).read(frame[:80]).audited)
 
 
+def test_lazy_audits_of_trees_and_of_tables():
+    trees, rows = attended_trees("lightgbm")[:2]
+    table = attend(estimator_of(), rows_of(5000), delta=0.1, when_too_few="read", random_state=0)
+    for attentive, frame in ((trees, rows[:40]), (table, rows_of(40, 1))):
+        watch = Watch(attentive, share=0.5, random_state=1)
+        found = watch.predict_lazily(lambda row, feature, frame=frame: plain(frame.iloc[row][feature]), range(40))
+        early, full = attentive.predict(frame), attentive.estimator_.predict(frame)
+        assert not found.failed
+        assert 5 < watch.n_audited == found.audited.sum()
+        np.testing.assert_array_equal(found.label, np.where(found.audited, full, early))
+
+
+def plain(value):
+    """Return a value of a table as those who fetch values tell it: None where it is missing."""
+    return None if value is None or value != value else value
+
+
 @pytest.mark.parametrize("batch", [None, 8])
 @pytest.mark.parametrize("concurrency", [1, 3])
 def test_lazy_audits_in_batches_threads_and_coroutines(batch, concurrency):
