@@ -5,7 +5,7 @@ TEST_CACHE = .cache/numba-tests
 PYTEST = NUMBA_CACHE_DIR="$(CURDIR)/$(TEST_CACHE)" $(BIN)/python -m pytest -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test test-long test-oldest lint format bench bench-files bench-trees clean
+.PHONY: help reproduce test test-long test-oldest lint format bench bench-production bench-files bench-trees clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -58,6 +58,9 @@ bench: .venv/installed ## Measure speed and accuracy beside the peers
 	$(BIN)/python benchmarks/promise.py
 	$(BIN)/python benchmarks/costly.py
 	$(BIN)/python benchmarks/tree_costs.py
+
+bench-production: .venv/installed ## Measure the watch over a promise: false alarms, delays, overhead
+	$(BIN)/python -W ignore benchmarks/production.py
 
 bench-files: .venv/installed ## Measure files of a few gigabytes, in a temporary folder
 	$(BIN)/python benchmarks/files.py

@@ -58,6 +58,7 @@ def attend(kind):
     rows = stored(kind, "C")
     attentive = saccade.attend(LogisticRegression(max_iter=500).fit(rows, Y), rows, delta=0.2, random_state=0)
     attentive.read(rows)
+    saccade.Watch(attentive, share=0.5).predict(rows)
     if kind is np.float64:
         frame = pd.DataFrame(rows)
         attentive.read(frame)

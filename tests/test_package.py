@@ -24,6 +24,7 @@ def test_the_public_names_are_these():
             "PassiveAggressive",
             "Pegasos",
             "Perceptron",
+            "Watch",
             "__version__",
             "attend",
             "datasets",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from saccade.learners.pegasos import Pegasos
     from saccade.learners.perceptron import Perceptron
     from saccade.planning.boundaries import Budget, Conditional, ConstantSTST, CurvedSTST, Full
+    from saccade.watching.watch import Watch
 
 # Where each public name lives. It is imported when it is first used: scikit-learn and numba take a second to import.
 _HOMES = {
@@ -29,6 +30,7 @@ _HOMES = {
     "PassiveAggressive": "saccade.learners.passive_aggressive",
     "Pegasos": "saccade.learners.pegasos",
     "Perceptron": "saccade.learners.perceptron",
+    "Watch": "saccade.watching.watch",
     "attend": "saccade.attentive",
     "datasets": "saccade",
     "learn": "saccade.data.learning",
@@ -49,6 +51,7 @@ __all__ = [
     "PassiveAggressive",
     "Pegasos",
     "Perceptron",
+    "Watch",
     "__version__",
     "attend",
     "datasets",

@@ -1,10 +1,11 @@
-"""The warnings that saccade gives; its errors are ValueError and TypeError, as scikit-learn's users expect.
+"""The warnings that saccade gives; its errors are mostly ValueError and TypeError, as scikit-learn's users expect.
 
 UserWarning
 ├── KernelsNotKeptWarning   compiled kernels cannot be kept, so each process compiles them anew
 ├── LevelNotHeldWarning     the audit measured more decision errors than the level allows
 ├── OneLabelWarning         a learner gives all rows one label
 ├── OtherVersionWarning     a model was pickled by another version of saccade
+├── PromiseBrokenWarning    audited rows say that a promise is broken in production
 ├── SuspectColumnWarning    a column of a file is likely no feature, or not the one that it should be
 └── UnevenScalesWarning     features differ in scale by decades
 ValueError
@@ -12,7 +13,11 @@ ValueError
 ├── DataFileError           a file of rows cannot be read
 ├── ModelFileError          a file is no model that this version of saccade can load
 └── NotNumbersError         a column of a table holds something else than numbers
+RuntimeError
+└── PromiseBrokenError      audited rows say that a promise is broken, where that is to stop the work
 """
+
+from typing import Any
 
 __all__ = [
     "CheckpointError",
@@ -23,6 +28,8 @@ __all__ = [
     "NotNumbersError",
     "OneLabelWarning",
     "OtherVersionWarning",
+    "PromiseBrokenError",
+    "PromiseBrokenWarning",
     "SuspectColumnWarning",
     "UnevenScalesWarning",
 ]
@@ -66,3 +73,18 @@ class ModelFileError(ValueError):
 
 class NotNumbersError(ValueError):
     """A column of a table holds something else than numbers."""
+
+
+class PromiseBrokenWarning(UserWarning):
+    """Audited rows say that a certificate's promise is broken in production."""
+
+
+class PromiseBrokenError(RuntimeError):
+    """Audited rows say that a certificate's promise is broken in production.
+
+    ``reading`` is what was read of the rows that were passed when it was seen; None where none were read.
+    """
+
+    def __init__(self, message: str, reading: Any = None) -> None:
+        super().__init__(message)
+        self.reading = reading

@@ -22,7 +22,7 @@ from saccade.asking.inquiry import Inquiry, Questions
 from saccade.planning.prices import Feature
 from saccade.reading.progress import Progress
 
-__all__ = ["Fetch", "LazyReading", "read_lazily", "read_lazily_async"]
+__all__ = ["Fetch", "LazyReading", "is_asynchronous", "read_lazily", "read_lazily_async"]
 
 Fetch = Callable[[Any, Feature], Any]
 
@@ -81,7 +81,7 @@ def read_lazily(
     questions: Questions, fetch: Fetch, rows: Iterable[Any], *, concurrency: int, batch: int | None
 ) -> LazyReading:
     """Read rows with a plain function, in as many threads as there may be calls at once, or with a coroutine one."""
-    if _is_asynchronous(fetch):
+    if is_asynchronous(fetch):
         try:
             asyncio.get_running_loop()
         except RuntimeError:
@@ -99,7 +99,7 @@ async def read_lazily_async(
 ) -> LazyReading:
     """Read rows with a coroutine function, with so many calls at once."""
     _check(concurrency, batch)
-    if not _is_asynchronous(fetch):
+    if not is_asynchronous(fetch):
         raise TypeError(
             "predict_lazily_async needs a coroutine function (async def); predict_lazily takes a plain one."
         )
@@ -220,7 +220,8 @@ async def _together(coroutines: list[Coroutine[Any, Any, Any]]) -> list[Any]:
         raise
 
 
-def _is_asynchronous(fetch: Any) -> bool:
+def is_asynchronous(fetch: Any) -> bool:
+    """Whether a function must be awaited."""
     return inspect.iscoroutinefunction(fetch) or inspect.iscoroutinefunction(getattr(fetch, "__call__", None))  # noqa: B004
 
 

@@ -104,7 +104,7 @@ class AskingMixin:
             stated = self.certificate_.delta
             levels = stated.values() if isinstance(stated, Mapping) else []  # in the order of the classes
             shared = Questions(
-                self._row_reader(),
+                self._row_reader(self.plan_),
                 self.prices_,
                 self.classes_,
                 self.additive_.columns,
@@ -117,13 +117,17 @@ class AskingMixin:
         given = self.costs if costs is None else costs, self.groups if groups is None else groups
         return replace(shared, prices=price_list(*given, self.additive_.n_columns, self.additive_.columns))
 
-    def _row_reader(self) -> RowReader:
+    def _questions_in_full(self) -> Questions:
+        """Return what inquiries go by that ask for everything that the full model needs."""
+        return replace(self._questions(), reader=self._row_reader(self.plan_.without_stops()))
+
+    def _row_reader(self, plan: Plan) -> RowReader:
         if isinstance(self.additive_, TreeModel):
-            return TreeReader(self.additive_, self.plan_, self.population_, self.prices_)
+            return TreeReader(self.additive_, plan, self.population_, self.prices_)
         delta = strictest(self.certificate_.delta)
         if isinstance(self.additive_, TermModel):
-            return TermReader(self.additive_, self.plan_, self.population_, self.prices_, delta)
-        return ColumnReader(self.plan_, self.population_, delta)
+            return TermReader(self.additive_, plan, self.population_, self.prices_, delta)
+        return ColumnReader(plan, self.population_, delta)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is shared by inquiries, which is made again when it is asked for."""

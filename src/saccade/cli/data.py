@@ -23,6 +23,7 @@ __all__ = [
     "check_output",
     "data_options",
     "demanded_by",
+    "file_options",
     "keep_model",
     "loaded",
     "loaded_to_certify",
@@ -60,6 +61,11 @@ TRUSTED = (
 
 
 def data_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say how a data file is to be read, and how what comes of it is printed."""
+    return click.option("--json", "as_json", is_flag=True, help="Print for machines.")(file_options(command))
+
+
+def file_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say how a data file is to be read."""
     for option in (
         click.option("--format", "kind", type=click.Choice(FORMATS), help="Of DATA; else its name tells."),
@@ -69,7 +75,6 @@ def data_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Whether the first line of a CSV file has names; else it is guessed.",
         ),
         click.option("--skip-bad", is_flag=True, help="Pass over rows that cannot be read, and count them."),
-        click.option("--json", "as_json", is_flag=True, help="Print for machines."),
     ):
         command = option(command)
     return command

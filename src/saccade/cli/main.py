@@ -13,6 +13,7 @@ from saccade.cli.attend import attend, inspect_model
 from saccade.cli.fit import fit
 from saccade.cli.predict import evaluate, predict
 from saccade.cli.reproduce import reproduce
+from saccade.cli.watch import watch
 from saccade.version import __version__
 
 INTERRUPTED = 130
@@ -25,7 +26,7 @@ def commands() -> None:
     """Classifiers that stop reading features as soon as the decision is clear."""
 
 
-for command in (ask, attend, evaluate, fit, inspect_model, predict, reproduce):
+for command in (ask, attend, evaluate, fit, inspect_model, predict, reproduce, watch):
     commands.add_command(command)
 
 

@@ -19,16 +19,20 @@ from saccade.reading.sources import Source, column_source
 __all__ = ["Measured", "RowsRead", "measure", "read_rows"]
 
 
-class Reader(Protocol):
+class Predictor(Protocol):
+    """A fitted learner, a certified model, or a watch over one."""
+
+    def predict_source(self, source: Source) -> Reading:
+        """Read the rows of any storage as ``predict`` does: a learner in full, a certified model by its plan."""
+
+
+class Reader(Predictor, Protocol):
     """A fitted learner, or a certified model."""
 
     classes_: NDArray[Any]
 
     def read_source(self, source: Source, *, full: bool = False) -> Reading:
         """Read the rows of any storage."""
-
-    def predict_source(self, source: Source) -> Reading:
-        """Read the rows of any storage as ``predict`` does: a learner in full, a certified model by its plan."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,7 @@ class RowsRead:
     bytes_read: int
 
 
-def read_rows(model: Reader, data: DataFile, bad: BadRows) -> Iterator[RowsRead]:
+def read_rows(model: Predictor, data: DataFile, bad: BadRows) -> Iterator[RowsRead]:
     """Predict a file piece by piece; of each no more is read than a certified model's plan asks for."""
     with Progress("rows", label="Rows", length=data.length) as progress:
         for piece in data.pieces(bad):
@@ -80,7 +84,7 @@ def _report(
     bad.row += present.size
 
 
-def _culprit(model: Reader, source: Source, names: list[str] | None, row: int) -> str:
+def _culprit(model: Predictor, source: Source, names: list[str] | None, row: int) -> str:
     """Name the first column that the model can ask for whose value in a row is not finite; nothing where none is."""
     plan, additive = getattr(model, "plan_", None), getattr(model, "additive_", None)
     every = range(source.shape[1])

@@ -91,3 +91,19 @@ def read_to_the_end(X, plan, size, rows, total, margin, n_read, stopped):
                 margin[rows[s], c] = total[c, s]
     for s in range(size):
         n_read[rows[s]], stopped[rows[s]] = X.shape[1], False
+
+
+@kernel
+def sum_some(X, plan, rows, total, margin):
+    """Write the full margins of some rows, which ascend, with the bits that ``read_to_the_end`` gives them."""
+    if abs(X.strides[1]) <= abs(X.strides[0]):
+        for s in range(rows.shape[0]):
+            sum_row(X[rows[s]], plan.coef, plan.intercept, margin[s])
+        return
+    for c in range(total.shape[0]):
+        for s in range(rows.shape[0]):
+            total[c, s] = plan.intercept[c]
+    sum_scattered_rows(X, rows, rows.shape[0], plan, total, 0)
+    for s in range(rows.shape[0]):
+        for c in range(total.shape[0]):
+            margin[s, c] = total[c, s]

@@ -5,7 +5,7 @@ import numpy as np
 from saccade.kernels.compiling import inlined
 
 # Streams, so that two uses of the same counter are independent.
-AUDIT, OFFSET, SHUFFLE, DRAW = range(4)
+AUDIT, OFFSET, SHUFFLE, DRAW, WATCH = range(5)
 
 
 @inlined

@@ -11,7 +11,7 @@ from saccade.reading.plan import Outcome, Plan
 from saccade.reading.room import Room, Written, new_outcome, new_room
 from saccade.reading.sources import Source
 
-__all__ = ["read_plan"]
+__all__ = ["read_plan", "read_some_in_full"]
 
 # Fewer rows than these are not worth a thread.
 FEWEST_ROWS = 20_000
@@ -26,6 +26,20 @@ def read_plan(plan: Plan, source: Source, n_jobs: int | None = None) -> Outcome:
     """Read every row of a source until the plan decides it."""
     outcome = _read_by_threads(plan, source, n_jobs)
     return outcome if plan.unit.size == 0 else outcome._replace(n_read=plan.units_among(outcome.n_read))
+
+
+def read_some_in_full(plan: Plan, source: Source, rows: NDArray[np.intp]) -> Outcome:
+    """Read a few rows of a source in full, where they lie: to select them may copy them, or fetch columns anew."""
+    plan, sums = plan.without_stops(), getattr(source, "full_sums", None)
+    if sums is None and hasattr(source, "run"):
+        return read_plan(plan, source.take(rows))
+    numbers = rows.astype(np.uint32)
+    margin = _summed(plan, source, numbers) if sums is None else sums(plan, numbers)
+    wrong = ~np.isfinite(margin).all(axis=1)
+    if wrong.any() and sums is not None:  # perhaps where a value without weight is not finite
+        return read_plan(plan, source.take(rows))
+    n_read = plan.units_among(np.full(rows.size, plan.n_features))
+    return Outcome(margin, n_read, np.zeros(rows.size, np.bool_), int(np.argmax(wrong)) if wrong.any() else -1)
 
 
 def _read_by_threads(plan: Plan, source: Source, n_jobs: int | None) -> Outcome:
@@ -100,11 +114,16 @@ def _read_out(plan: Plan, source: Source, early: int, size: int, room: Room, wri
     if size and plan.closes:  # the last checkpoint decides every row that is finite
         margin[rows], n_read[rows], stopped[rows] = np.nan, plan.positions, True
     elif size:
-        total, values = np.tile(plan.intercept, (size, 1)), np.empty(size)
-        for part in np.flatnonzero(~plan.weightless).tolist():
-            source.fill(part, rows, size, values)
-            total += values[:, None] * plan.coef[:, part]
-        margin[rows], n_read[rows], stopped[rows] = total, plan.n_features, False
+        margin[rows], n_read[rows], stopped[rows] = _summed(plan, source, rows), plan.n_features, False
+
+
+def _summed(plan: Plan, source: Source, rows: NDArray[np.uint32]) -> NDArray[np.float64]:
+    """Return the full margins of some rows."""
+    total, values = np.tile(plan.intercept, (rows.size, 1)), np.empty(rows.size)
+    for part in np.flatnonzero(~plan.weightless).tolist():
+        source.fill(part, rows, rows.size, values)
+        total += values[:, None] * plan.coef[:, part]
+    return total
 
 
 def _append(source: Room, size: int, target: Room, start: int) -> None:

@@ -1,0 +1,98 @@
+"""All that a watch has counted, and what follows from it; without a model."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.promises.certificate import Certificate, strictest
+from saccade.promises.watch import FOR_ALL_ROWS, Counts, holds, is_broken, lower_bound, upper_bound
+from saccade.watching.records import ClassWatch
+
+__all__ = ["State", "Tally"]
+
+State = Literal["holds", "open", "broken"]
+# What is counted besides the tests.
+TOTALS = ("n_rows", "n_incomparable", "parts_read", "audit_spent")
+
+
+class Tally:
+    """Counts of rows and of tests, at the levels of a certificate.
+
+    A promise by class has two tests for each class, lost and false, and one of them suffices to break it: each has its
+    part of alpha. That it holds is said when all of them say so, each at alpha: an intersection-union test needs no
+    correction. So lower bounds hold together, and upper bounds one by one. The other promises have one test.
+    """
+
+    def __init__(self, certificate: Certificate, labels: list[Any], confidence: float) -> None:
+        self.labels = labels if certificate.promise == "classes" else []
+        delta = certificate.delta
+        each = [delta[label] if isinstance(delta, Mapping) else delta for label in self.labels]
+        self.counts = Counts(np.array([strictest(delta), *np.repeat(each, 2)]))
+        self.n_rows = self.n_incomparable = self.parts_read = 0
+        self.audit_spent = 0.0
+        promised = [test for test in range(1, 1 + 2 * len(each)) if self.counts.levels[test] < 1]
+        self._tests = promised if self.labels else [0]
+        self._alpha = 1 - confidence
+        self._alpha_each = self._alpha / max(len(self._tests), 1)
+
+    @property
+    def state(self) -> State:
+        return self._state_of(self._tests)
+
+    def _state_of(self, tests: list[int]) -> State:
+        if any(is_broken(self.counts, test, self._alpha_each) for test in tests):
+            return "broken"
+        return "holds" if tests and all(holds(self.counts, test, self._alpha) for test in tests) else "open"
+
+    @property
+    def broken_tests(self) -> list[int]:
+        return [test for test in self._tests if is_broken(self.counts, test, self._alpha_each)]
+
+    def seen(self, test: int) -> tuple[int, int]:
+        """Return the audited rows of a test, and the errors among them."""
+        return int(self.counts.rows[test]), int(self.counts.errors[test])
+
+    def bounds(self, test: int) -> tuple[float, float]:
+        """Return bounds on the rate of a test; that of all rows has all of alpha where it breaks nothing itself."""
+        alpha = self._alpha_each if test in self._tests else self._alpha
+        seen = self.seen(test)
+        return lower_bound(*seen, alpha * FOR_ALL_ROWS), upper_bound(*seen, self._alpha)
+
+    @property
+    def by_class(self) -> tuple[ClassWatch, ...]:
+        return tuple(self._class_watch(code, label) for code, label in enumerate(self.labels))
+
+    def _class_watch(self, code: int, label: Any) -> ClassWatch:
+        lost, false = 1 + 2 * code, 2 + 2 * code
+        (full, n_lost), (here, n_false) = self.seen(lost), self.seen(false)
+        state = self._state_of([test for test in (lost, false) if test in self._tests])
+        level = float(self.counts.levels[lost])
+        return ClassWatch(label, level, state, full, here, n_lost, n_false, *self.bounds(lost), *self.bounds(false))
+
+    def add(self, early: NDArray[np.int64], full: NDArray[np.int64]) -> None:
+        self.counts.add(early, full)
+
+    def merge(self, other: "Tally") -> None:
+        """Add what another process has counted of the same model."""
+        self.counts.merge(other.counts)
+        for name in TOTALS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+    def to_dict(self) -> dict[str, Any]:
+        counted = {name: getattr(self.counts, name).tolist() for name in ("rows", "errors", "recent")}
+        return {**{name: getattr(self, name) for name in TOTALS}, **counted}
+
+    def restore(self, stated: Mapping[str, Any]) -> None:
+        """Take over what ``to_dict`` wrote down; raise a ValueError where it cannot have been counted."""
+        rows, errors = (np.array(stated[name], dtype=np.int64) for name in ("rows", "errors"))
+        recent = np.array(stated["recent"], dtype=np.float64)
+        totals = {name: type(getattr(self, name))(stated[name]) for name in TOTALS}
+        shapes = rows.shape == errors.shape == self.counts.rows.shape and recent.shape == self.counts.recent.shape
+        sound = shapes and (errors >= 0).all() and (errors <= rows).all() and (recent >= 0).all()
+        if not sound or min(totals.values()) < 0 or rows[0] > totals["n_rows"]:
+            raise ValueError("its counts contradict one another")
+        self.counts.rows, self.counts.errors, self.counts.recent = rows, errors, recent
+        for name, value in totals.items():
+            setattr(self, name, value)

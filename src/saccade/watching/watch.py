@@ -1,0 +1,425 @@
+"""``Watch``: a certified model in production, and whether its promise still holds."""
+
+import asyncio
+import hashlib
+import json
+import threading
+import warnings
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from saccade.asking.lazily import Fetch, is_asynchronous, read_lazily, read_lazily_async
+from saccade.attentive import AttentiveClassifier
+from saccade.exceptions import PromiseBrokenError, PromiseBrokenWarning
+from saccade.kernels.watching import toss
+from saccade.models.additive import Additive
+from saccade.promises.certificate import percent
+from saccade.reading.inputs import codes_among, read_checked
+from saccade.reading.parameters import RANDOM_STATE, Kinds, check_parameters, instance, real, text
+from saccade.reading.plan import Outcome, Plan, Reading
+from saccade.reading.sources import Source
+from saccade.watching.audit import Audit, audited_reading
+from saccade.watching.lazily import Fetched, LazyAudit
+from saccade.watching.metrics import families, observe, prometheus
+from saccade.watching.records import ClassWatch, WatchedLazyReading, WatchedReading
+from saccade.watching.tally import State, Tally
+
+__all__ = ["Watch"]
+
+FORMAT = 1
+# The line that called predict or read: above it are these, and what they share.
+CALLER = 5
+
+
+class Watch:
+    """Predict with a certified model, and audit its promise on a share of the rows.
+
+    A coin per row, tossed before the row is read, picks those that are read in full as well. What is counted is whether
+    their early label is the full model's; what is returned for them is the full model's, so that auditing makes no
+    result worse. Evidence is valid at all times: look whenever you like.
+
+    With ``promise="classes"`` every class is watched, what it loses and what it has false. ``promise="accuracy"`` is
+    about true labels, which production does not have: disagreement with the full model is watched in its place. While
+    it stays below delta, accuracy cannot have fallen by more; where it does not, it may still not have.
+
+    Parameters
+    ----------
+    attentive : AttentiveClassifier, fitted
+    share : float
+        The share of rows that are audited. They cost what the full model costs, and need all of its columns.
+    confidence : float
+        1 minus the chance of a false alarm, within 30,000 audited rows whose disagreement is delta itself. Of this
+        chance 85 % are for evidence on all rows, for ever; the others are for a detector of late changes, and grow
+        with the number of rows.
+    on_broken : {"warn", "read", "raise"}
+        What happens when the promise is broken: a warning, once until the state changes; a warning, and every later
+        row is read in full; or a PromiseBrokenError, which has the reading, and again with every later call.
+    random_state : int, RandomState or None
+        Decides the coins: the same rows are audited however they are split into batches.
+    meter : Meter of OpenTelemetry, or what has its methods, optional
+        Gets counters and gauges that are observed. It is not pickled.
+
+    Attributes
+    ----------
+    state : {"holds", "open", "broken"}
+        By what was counted so far, whether rows agree too rarely, over all of them or lately; or often enough over all
+        of them; or neither is clear yet.
+    lower_bound, upper_bound : float
+        Bounds on the share of all rows whose early label is another, each valid at all times with this confidence.
+    n_rows, n_audited, n_disagreements : int
+    n_incomparable : int
+        Rows that were to be audited but lack a value that only the full model needs. They keep their early label.
+    by_class : tuple of ClassWatch; empty unless the promise is by class
+    audit_spent : float
+        What audited rows of ``predict_lazily`` cost beyond what would have decided them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from saccade import Watch, attend
+    >>> X, y = make_classification(8000, 100, n_informative=20, shuffle=False, random_state=0)
+    >>> order = np.random.default_rng(0).permutation(8000)
+    >>> model = LogisticRegression().fit(X[order[:3000]], y[order[:3000]])
+    >>> attentive = attend(model, X[order[3000:7000]], delta=0.05, random_state=0)
+    >>> watch = Watch(attentive, share=0.5, random_state=0)
+    >>> labels = watch.predict(X[order[7000:]])
+    >>> watch.state, watch.n_rows, 450 < watch.n_audited < 550
+    ('open', 1000, True)
+    """
+
+    _kinds: ClassVar[Kinds] = {
+        "attentive": [instance(AttentiveClassifier)],
+        "share": [real(0, 1, ends=True)],
+        "confidence": [real(0, 1)],
+        "on_broken": [text({"warn", "read", "raise"})],
+        "random_state": [RANDOM_STATE],
+    }
+
+    def __init__(
+        self,
+        attentive: AttentiveClassifier,
+        *,
+        share: float = 0.01,
+        confidence: float = 0.95,
+        on_broken: str = "warn",
+        random_state: Any = None,
+        meter: Any = None,
+    ) -> None:
+        self.attentive, self.share, self.confidence = attentive, share, confidence
+        self.on_broken, self.random_state, self.meter = on_broken, random_state, meter
+        check_parameters(self, self._kinds)
+        check_is_fitted(attentive)
+        self._seed = int(check_random_state(random_state).randint(2**31 - 1))
+        self._tally = Tally(attentive.certificate_, attentive.classes_.tolist(), confidence)
+        self._next_row, self._was_broken, self._all_in_full = 0, False, False
+        self._coins = [0, 0]  # the number of the next row that is audited, and how many gaps were drawn
+        self._lock = threading.RLock()
+        if meter is not None:
+            observe(meter, self._families)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the label of each row: of audited rows the full model's."""
+        return self._read(X).label
+
+    def read(self, X: Any) -> WatchedReading:
+        """Return label, margin, number of features read, whether the reading stopped early, and whether it was audited.
+
+        X must have all columns of the model, for audited rows are read in full.
+        """
+        return self._read(X)
+
+    def read_source(self, source: Source) -> WatchedReading:
+        """Read the rows of any storage of columns; those whose values are not finite are not audited."""
+        self._refuse_if_broken()
+        parts = source if self.additive_.parts_are_columns else self.additive_.source(source)
+        audit = self._audit(parts)
+        return self._counted(Reading.of(self.classes_, audit.outcome), audit)
+
+    predict_source = read_source
+
+    def predict_lazily(
+        self, fetch: Fetch, rows: Iterable[Any], *, concurrency: int = 1, batch: int | None = None
+    ) -> WatchedLazyReading:
+        """Predict rows whose features are fetched when they are wanted; of audited ones everything is fetched.
+
+        As ``AttentiveClassifier.predict_lazily``; the reading says which rows were audited, too, and what that cost.
+        """
+        if is_asynchronous(fetch):
+            try:
+                asyncio.get_running_loop()
+            except RuntimeError:
+                return asyncio.run(self.predict_lazily_async(fetch, rows, concurrency=concurrency, batch=batch))
+            raise RuntimeError("An event loop is running: use 'await watch.predict_lazily_async(fetch, rows)' in it.")
+        audit, fetched, in_full = self._lazy_audit(rows)
+        asked = fetched.plain(fetch, batch)
+        early = read_lazily(
+            fetched.questions, asked, audit.keys(audit.early), concurrency=concurrency, batch=batch
+        )  # first by the plan, then whatever else the full model needs
+        full = read_lazily(in_full, asked, audit.keys(audit.in_full), concurrency=concurrency, batch=batch)
+        return self._counted_lazily(audit.chosen.size, audit.joined(early, full, fetched), early.label, full.label)
+
+    async def predict_lazily_async(
+        self, fetch: Fetch, rows: Iterable[Any], *, concurrency: int = 1, batch: int | None = None
+    ) -> WatchedLazyReading:
+        """Do as ``predict_lazily`` does where an event loop is already running."""
+        if not is_asynchronous(fetch):
+            raise TypeError("predict_lazily_async needs a coroutine function (async def); predict_lazily takes others.")
+        audit, fetched, in_full = self._lazy_audit(rows)
+        asked = fetched.asynchronous(fetch, batch)
+        early = await read_lazily_async(
+            fetched.questions, asked, audit.keys(audit.early), concurrency=concurrency, batch=batch
+        )
+        full = await read_lazily_async(in_full, asked, audit.keys(audit.in_full), concurrency=concurrency, batch=batch)
+        return self._counted_lazily(audit.chosen.size, audit.joined(early, full, fetched), early.label, full.label)
+
+    @property
+    def state(self) -> State:
+        with self._lock:
+            return self._tally.state
+
+    @property
+    def lower_bound(self) -> float:
+        with self._lock:
+            return self._tally.bounds(0)[0]
+
+    @property
+    def upper_bound(self) -> float:
+        with self._lock:
+            return self._tally.bounds(0)[1]
+
+    @property
+    def n_rows(self) -> int:
+        return self._tally.n_rows
+
+    @property
+    def n_audited(self) -> int:
+        return self._tally.seen(0)[0]
+
+    @property
+    def n_disagreements(self) -> int:
+        return self._tally.seen(0)[1]
+
+    @property
+    def n_incomparable(self) -> int:
+        return self._tally.n_incomparable
+
+    @property
+    def audit_spent(self) -> float:
+        return self._tally.audit_spent
+
+    @property
+    def by_class(self) -> tuple[ClassWatch, ...]:
+        with self._lock:
+            return self._tally.by_class
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        return self.attentive.classes_
+
+    @property
+    def additive_(self) -> Additive:
+        return self.attentive.additive_
+
+    @property
+    def plan_(self) -> Plan:
+        return self.attentive.plan_
+
+    def merge(self, other: "Watch") -> "Watch":
+        """Add what a watch of another process has counted, once; return self.
+
+        All counts, bounds and the evidence on all rows are then those of one process that saw all rows. Detectors of
+        late changes add, too, which keeps the chance of a false alarm; but evidence of a change that every process sees
+        lies apart in them, so the alarm may come later than in one process.
+        """
+        if not isinstance(other, Watch):
+            raise TypeError(f"Expected a Watch; got {type(other).__name__}. Make one with Watch.from_json.")
+        if other is self:
+            raise ValueError("A watch cannot be merged with itself: its rows would count twice.")
+        if self._fingerprint() != other._fingerprint():
+            raise ValueError("The watches are of different models, or of different promises. Merge those of one model.")
+        first, second = sorted((self, other), key=id)  # in one order, so that two threads do not wait for each other
+        with first._lock, second._lock:
+            self._tally.merge(other._tally)
+            self._all_in_full |= other._all_in_full
+        return self
+
+    def to_json(self) -> str:
+        """Return all counts as JSON from which ``Watch.from_json`` goes on, in another process or on another day."""
+        with self._lock:
+            return json.dumps(
+                {
+                    "saccade watch": FORMAT,
+                    "model": self._fingerprint(),
+                    "share": self.share,
+                    "confidence": self.confidence,
+                    "on_broken": self.on_broken,
+                    "seed": self._seed,
+                    "next_row": self._next_row,
+                    "coins": self._coins,
+                    "all_in_full": self._all_in_full,
+                    **self._tally.to_dict(),
+                }
+            )
+
+    @classmethod
+    def from_json(cls, text: str, attentive: AttentiveClassifier, *, meter: Any = None) -> "Watch":
+        """Return the watch that wrote this text, as it stood; it must be of the same model and promise."""
+        try:
+            stated = json.loads(text)
+            if stated["saccade watch"] != FORMAT:
+                raise ValueError(
+                    f"it has format {stated['saccade watch']!r}, and this version of saccade reads {FORMAT}"
+                )
+            options = {name: stated[name] for name in ("share", "confidence", "on_broken")}
+            watch = cls(attentive, **options, meter=meter)
+            if stated["model"] != watch._fingerprint():
+                raise ValueError("it is of another model, or of another promise")
+            watch._tally.restore(stated)
+            watch._seed, watch._next_row = int(stated["seed"]), int(stated["next_row"])
+            place, tossed = stated["coins"]
+            watch._coins = [int(place), int(tossed)]
+            watch._all_in_full = bool(stated["all_in_full"])
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+            raise ValueError(f"This is no watch of this model as to_json writes it: {str(error)[:200]}.") from error
+        watch._was_broken = watch.state == "broken"
+        return watch
+
+    def metrics(self) -> str:
+        """Return counters and gauges in Prometheus' text format."""
+        return prometheus(self._families())
+
+    def __repr__(self) -> str:
+        return f"Watch({self.state!r}, n_rows={self.n_rows}, n_audited={self.n_audited}, share={self.share})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the lock, and the meter, which belongs to its process."""
+        with self._lock:
+            return {**self.__dict__, "_lock": None, "meter": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=threading.RLock())
+
+    def _families(self) -> list[Any]:
+        with self._lock:
+            return families(self._tally)
+
+    def _fingerprint(self) -> str:
+        """Return what tells this model, its plan and its promise from others."""
+        certificate = self.attentive.certificate_
+        said = (self.classes_.tolist(), certificate.promise, certificate.delta)
+        digest = hashlib.sha256(repr(said).encode())
+        for values in self.plan_:
+            digest.update(np.ascontiguousarray(values).tobytes())
+        return digest.hexdigest()[:16]
+
+    def _chosen(self, n_rows: int) -> NDArray[np.intp]:
+        """Toss the coins of the next rows; return the places of those that are audited."""
+        rows = np.empty(n_rows, dtype=np.intp)
+        with self._lock:
+            first, self._next_row = self._next_row, self._next_row + n_rows
+            count, *self._coins = toss(self._seed, float(self.share), first, n_rows, *self._coins, rows)
+        return rows[:count]
+
+    def _audit(self, source: Source) -> Audit:
+        return audited_reading(self.attentive, source, self._chosen(source.shape[0]), all_in_full=self._all_in_full)
+
+    def _read(self, X: Any) -> WatchedReading:
+        self._refuse_if_broken()
+        attentive, audits = self.attentive, list[Audit]()
+
+        def run(source: Source) -> Outcome:
+            audits.append(self._audit(source))
+            return audits[0].outcome
+
+        reading = read_checked(attentive, attentive._as_taken(X), attentive._source, run)
+        return self._counted(reading, audits[0])
+
+    def _counted(self, reading: Reading, audit: Audit) -> WatchedReading:
+        audited = np.zeros(len(reading), dtype=np.bool_)
+        audited[audit.compared] = True
+        watched = WatchedReading(reading.label, reading.margin, reading.n_read, reading.stopped, audited)
+        with self._lock:
+            self._tally.n_rows += len(reading)
+            self._tally.n_incomparable += audit.n_chosen - audit.compared.size
+            self._tally.parts_read += int(reading.n_read.sum())
+            self._tally.add(audit.early, audit.full)
+        self._react(watched, audit.early, audit.full)
+        return watched
+
+    def _lazy_audit(self, rows: Iterable[Any]) -> tuple[LazyAudit, Fetched, Any]:
+        self._refuse_if_broken()
+        listed = list(rows)
+        audit = LazyAudit(listed, self._chosen(len(listed)), self._all_in_full)
+        questions = self.attentive._questions()
+        fetched = Fetched(questions, self.additive_.takes_missing, frozenset(audit.chosen.tolist()))
+        return audit, fetched, self.attentive._questions_in_full()
+
+    def _counted_lazily(
+        self, n_chosen: int, joined: tuple[WatchedLazyReading, NDArray[Any]], early: NDArray[Any], full: NDArray[Any]
+    ) -> WatchedLazyReading:
+        watched, compared = joined
+        codes = [
+            codes_among(np.ma.getdata(labels)[places], self.classes_).astype(np.int64)
+            for labels, places in zip((early, full), compared, strict=True)
+        ]
+        with self._lock:
+            self._tally.n_rows += len(watched)
+            self._tally.n_incomparable += n_chosen - compared.shape[1]
+            self._tally.parts_read += int(watched.n_asked.sum())
+            self._tally.audit_spent += watched.audit_spent
+            self._tally.add(*codes)
+        self._react(watched, *codes)
+        return watched
+
+    def _refuse_if_broken(self) -> None:
+        if self.on_broken == "raise" and self.state == "broken":
+            raise PromiseBrokenError(self._message())
+
+    def _react(self, reading: Any, early: NDArray[np.int64], full: NDArray[np.int64]) -> None:
+        """Do what is to be done when the promise is seen to be broken, which only an error can make it."""
+        if not self._was_broken and np.array_equal(early, full):
+            return
+        with self._lock:
+            was_broken, self._was_broken = self._was_broken, self._tally.state == "broken"
+            if not self._was_broken:
+                return
+            self._all_in_full |= self.on_broken == "read"
+            message = "" if was_broken and self.on_broken != "raise" else self._message()
+        if self.on_broken == "raise":
+            raise PromiseBrokenError(message, reading)
+        if not was_broken:
+            warnings.warn(message, PromiseBrokenWarning, stacklevel=CALLER)
+
+    def _message(self) -> str:
+        """Say what is broken, by counts and bounds, and what to do about it."""
+        with self._lock:
+            tally, tests = self._tally, self._tally.broken_tests
+            said = "; ".join(self._finding(test) for test in tests[:3])
+            more = f"; and {len(tests) - 3} more" if len(tests) > 3 else ""
+            now = " From here on every row is read in full." if self._all_in_full else ""
+            return (
+                f"The promise is broken, by {tally.seen(0)[0]:,} audited rows of {tally.n_rows:,}: {said}{more}.{now} "
+                "Certify the model anew on rows such as these: saccade.attend."
+            )
+
+    def _finding(self, test: int) -> str:
+        """Say what was counted in one test."""
+        tally = self._tally
+        (rows, errors), (lower, upper), level = tally.seen(test), tally.bounds(test), float(tally.counts.levels[test])
+        of, what = "", "another label than the full model gives them"
+        if test > 0:
+            label = tally.labels[(test - 1) // 2]
+            of = f" that the full model labels {label}" if test % 2 else f" labelled {label} early"
+            what = "another label early" if test % 2 else "another from the full model"
+        late = "" if lower > level else ", and more lately"
+        return (
+            f"of {rows:,} rows{of}, {errors:,} have {what}{late}, a share between {percent(lower)} and "
+            f"{percent(upper)}, where {percent(level)} was promised"
+        )

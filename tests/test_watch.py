@@ -1,0 +1,736 @@
+"""The watch over a promise: its statistics, its coins, and what it does when the promise is broken."""
+
+import asyncio
+import json
+import pickle
+import re
+import threading
+import warnings
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from attended import attended
+from attended_trees import MODELS as TREE_MODELS
+from attended_trees import attended as attended_trees
+from scipy.stats import binom
+from sklearn.linear_model import LogisticRegression
+from termed import estimator_of, rows_of
+
+from data import correlated
+from saccade import Watch, attend
+from saccade.exceptions import PromiseBrokenError, PromiseBrokenWarning
+from saccade.promises import watch as statistics
+from saccade.promises.watch import (
+    ABOVE,
+    BELOW,
+    FOR_ALL_ROWS,
+    HORIZON,
+    LATE,
+    Counts,
+    holds,
+    is_broken,
+    lower_bound,
+    upper_bound,
+)
+
+ALPHA, LEVEL = 0.05, 0.01
+
+
+def plain_evidence(mixture, rows, errors, rate):
+    """The likelihood ratios as the alternatives' rates have them, one after another."""
+    total = 0.0
+    for ratio, weight in zip(*mixture, strict=True):
+        p = ratio * rate / (1 - rate + ratio * rate)
+        total += weight * np.exp(errors * np.log(p / rate) + (rows - errors) * np.log((1 - p) / (1 - rate)))
+    return total
+
+
+def one_test(wrong, level=LEVEL):
+    """Count rows of which some are wrong, in a test of all rows alone."""
+    counts = Counts(np.array([level]))
+    wrong = np.asarray(wrong, dtype=np.int64)
+    counts.add(wrong, np.zeros_like(wrong))
+    return counts
+
+
+# The statistics
+
+
+def test_weights_are_a_distribution():
+    for mixture in (ABOVE, BELOW, LATE):
+        assert mixture.weight.sum() == pytest.approx(1)
+    assert (ABOVE.ratio > 1).all()
+    assert (BELOW.ratio < 1).all()
+
+
+@pytest.mark.parametrize("mixture", [ABOVE, BELOW])
+@pytest.mark.parametrize(("rows", "errors"), [(0, 0), (1, 1), (500, 0), (800, 13)])
+def test_evidence_is_a_mixture_of_likelihood_ratios(mixture, rows, errors):
+    found = statistics.log_mixture(rows, errors, 0.02, *mixture)
+    assert np.exp(found) == pytest.approx(plain_evidence(mixture, rows, errors, 0.02))
+
+
+@pytest.mark.parametrize("mixture", [ABOVE, BELOW])
+def test_evidence_is_one_on_average(mixture):
+    """Exactly, by the binomial law at the rate that is tested."""
+    errors = np.arange(301)
+    evidence = [np.exp(statistics.log_mixture(300, int(s), 0.03, *mixture)) for s in errors]
+    assert np.sum(evidence * binom.pmf(errors, 300, 0.03)) == pytest.approx(1)
+
+
+def test_the_detector_is_what_a_plain_loop_says():
+    wrong = np.random.default_rng(0).random(500) < 0.03
+    expected = np.zeros(LATE.ratio.size)
+    for is_wrong in wrong:
+        p = LATE.ratio * LEVEL / (1 - LEVEL + LATE.ratio * LEVEL)
+        expected = (expected + LATE.weight) * (p / LEVEL if is_wrong else (1 - p) / (1 - LEVEL))
+    np.testing.assert_allclose(one_test(wrong).recent[0], expected)
+
+
+def test_the_detector_is_the_number_of_rows_on_average():
+    rng = np.random.default_rng(1)
+    found = [one_test(rng.random(200) < LEVEL).detected(0) for _ in range(4000)]
+    assert abs(np.mean(found) - 200) < 4 * np.std(found) / np.sqrt(4000)
+
+
+def alarms(rate, rows, paths, seed):
+    """Return after how many rows each path alarms, 0 where it does not; only an error can raise the alarm."""
+    rng = np.random.default_rng(seed)
+    first = np.zeros(paths, dtype=int)
+    for path in range(paths):
+        wrong = rng.random(rows) < rate
+        counts, start = Counts(np.array([LEVEL])), 0
+        for end in (np.flatnonzero(wrong) + 1).tolist():
+            part = wrong[start:end].astype(np.int64)
+            counts.add(part, np.zeros_like(part))
+            start = end
+            if is_broken(counts, 0, ALPHA):
+                first[path] = end
+                break
+    return first
+
+
+def test_false_alarms_are_as_rare_as_promised():
+    raised = np.sum(alarms(LEVEL, 6000, 200, seed=2) > 0)
+    most = ALPHA * (FOR_ALL_ROWS + (1 - FOR_ALL_ROWS) * 6000 / HORIZON)
+    assert raised <= binom.ppf(0.999, 200, most)
+
+
+@pytest.mark.parametrize(("rate", "most"), [(0.02, 950), (0.03, 270), (0.05, 90)])
+def test_alarms_come_soon(rate, most):
+    found = alarms(rate, 4 * most, 200, seed=3)
+    assert np.mean((found > 0) & (found <= 1.2 * most)) > 0.45  # the benchmark has the medians of 1,000 paths
+
+
+def test_a_long_good_past_does_not_delay_the_alarm():
+    rng, found = np.random.default_rng(4), 0
+    for _ in range(50):
+        counts = one_test(rng.random(100_000) < 0.005)
+        assert holds(counts, 0, ALPHA)
+        assert not is_broken(counts, 0, ALPHA)
+        wrong = (rng.random(1000) < 0.03).astype(np.int64)
+        for error in np.split(wrong, np.flatnonzero(wrong) + 1):
+            counts.add(error, np.zeros_like(error))
+            if is_broken(counts, 0, ALPHA):
+                found += 1
+                break
+    assert found > 25
+
+
+def test_bounds_are_where_the_evidence_is_clear():
+    for rows, errors in ((50, 3), (2000, 15), (2000, 0), (10, 10), (0, 0)):
+        lower, upper = lower_bound(rows, errors, ALPHA), upper_bound(rows, errors, ALPHA)
+        assert 0 <= lower <= errors / max(rows, 1) <= upper <= 1
+        if lower > 0:
+            assert plain_evidence(ABOVE, rows, errors, lower) == pytest.approx(1 / ALPHA, rel=1e-6)
+        if upper < 1:
+            assert plain_evidence(BELOW, rows, errors, upper) == pytest.approx(1 / ALPHA, rel=1e-6)
+    assert lower_bound(2000, 0, ALPHA) == 0
+    assert upper_bound(0, 0, ALPHA) == 1
+
+
+def test_bounds_close_in_with_many_rows():
+    assert lower_bound(1_000_000, 10_000, ALPHA) > 0.0094
+    assert upper_bound(1_000_000, 10_000, ALPHA) < 0.0106
+
+
+def test_bounds_hold_at_all_times_at_once():
+    rng, wrong = np.random.default_rng(5), 0
+    for _ in range(200):
+        errors = np.cumsum(rng.random(2000) < 0.05)
+        looks = np.arange(20, 2001, 60)
+        wrong += any(upper_bound(int(n), int(errors[n - 1]), ALPHA) < 0.05 for n in looks)
+    assert wrong <= binom.ppf(0.999, 200, ALPHA)
+
+
+def test_a_bound_beyond_the_level_breaks_the_promise_and_one_below_it_holds():
+    for errors in range(60):
+        counts = one_test(np.arange(1500) < errors)
+        counts.recent[:] = 0  # of the evidence on all rows alone
+        assert is_broken(counts, 0, ALPHA) == (lower_bound(1500, errors, ALPHA * FOR_ALL_ROWS) > LEVEL)
+        assert holds(counts, 0, ALPHA) == (upper_bound(1500, errors, ALPHA) < LEVEL)
+
+
+def test_overwhelming_evidence_stays_finite():
+    counts = one_test(np.ones(5000))
+    assert np.isfinite(counts.recent).all()
+    assert is_broken(counts, 0, ALPHA)
+
+
+# Models
+
+
+@cache
+def linear(promise="classes", delta=0.05):
+    """Return a certified model, rows such as it was certified on, and rows on which it errs."""
+    X, y = correlated(12_000, 12, seed=1, separation=3.0)
+    model = LogisticRegression(max_iter=500).fit(X[:1000], y[:1000])
+    y_held = y[1000:5000] if promise == "accuracy" else None
+    attentive = attend(model, X[1000:5000], y_held, delta=delta, promise=promise, random_state=0)
+    return attentive, X[5000:], drifted(attentive, X[5000:])
+
+
+def drifted(attentive, X):
+    """Return rows whose first columns say one thing, and the others another."""
+    asked = attentive.plan_.order[: int(attentive.plan_.checkpoints[0])]
+    changed = X.copy()
+    others = np.setdiff1d(np.arange(X.shape[1]), asked)
+    changed[:, others] = np.random.default_rng(0).permutation(X[:, others]) * 4
+    return changed
+
+
+def at_level(attentive, delta):
+    """Return a model whose certificate promises another level."""
+    other = pickle.loads(pickle.dumps(attentive))
+    other.certificate_ = replace(attentive.certificate_, delta=delta)
+    return other
+
+
+def full_labels(attentive, X):
+    return attentive.classes_[(attentive.full_margin(X) > 0).astype(int)]
+
+
+def test_a_promise_that_is_kept_holds():
+    attentive, X, _ = linear("rows")
+    attentive = at_level(attentive, 0.1)  # what is certified at 5 % errs at little less
+    watch = Watch(attentive, share=1.0, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        watch.predict(X)
+    assert watch.state == "holds"
+    assert watch.n_audited == watch.n_rows == len(X)
+    assert watch.n_disagreements == np.sum(attentive.predict(X) != full_labels(attentive, X))
+    assert 0 <= watch.lower_bound <= watch.n_disagreements / len(X) <= watch.upper_bound < 0.1
+
+
+@pytest.mark.parametrize("promise", ["classes", "rows", "accuracy"])
+def test_a_promise_that_is_broken_is_found(promise):
+    attentive, _X, bad = linear(promise)
+    assert np.mean(attentive.predict(bad) != full_labels(attentive, bad)) > 0.08
+    watch = Watch(attentive, share=0.3, random_state=0)
+    with pytest.warns(PromiseBrokenWarning, match=r"audited rows of 7,000.*5 % was promised") as record:
+        watch.predict(bad)
+    assert len(record) == 1
+    assert record[0].filename == __file__
+    watch.predict(bad)  # warnings are errors: it is said once
+    assert watch.state == "broken"
+    if promise != "classes":
+        assert watch.lower_bound > 0.05
+
+
+def test_audited_rows_have_the_full_models_labels_and_the_others_the_early_ones():
+    attentive, _, bad = linear()
+    watch = Watch(attentive, share=0.2, random_state=3)
+    with pytest.warns(PromiseBrokenWarning):
+        found = watch.read(bad)
+    early, full = attentive.read(bad), full_labels(attentive, bad)
+    assert 0.15 < found.audited.mean() < 0.25
+    np.testing.assert_array_equal(found.label, np.where(found.audited, full, early.label))
+    np.testing.assert_array_equal(found.n_read, np.where(found.audited, 12, early.n_read))
+    np.testing.assert_allclose(found.margin[found.audited], attentive.full_margin(bad)[found.audited])
+    assert not found.stopped[found.audited].any()
+    assert watch.n_disagreements == np.sum((early.label != full)[found.audited])
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("name", ["two classes", "four classes"])
+def test_audited_rows_have_the_bits_of_a_full_read(order, kind, name):
+    attentive, frame = attended(name)
+    other = pickle.loads(pickle.dumps(attentive))
+    del other.feature_names_in_
+    X = np.asarray(frame.to_numpy(), dtype=kind, order=order)
+    found = Watch(other, share=0.5, random_state=0).read(X)
+    assert found.audited.any()
+    np.testing.assert_array_equal(found.margin[found.audited], other.full_margin(X)[found.audited])
+
+
+def test_coins_do_not_depend_on_batches():
+    attentive, X, _ = linear()
+    whole = Watch(attentive, share=0.1, random_state=7).read(X).audited
+    watch = Watch(attentive, share=0.1, random_state=7)
+    parts = [watch.read(part).audited for part in np.split(X, [1, 2, 500, 501, 3000])]
+    np.testing.assert_array_equal(np.concatenate(parts), whole)
+    assert not np.array_equal(Watch(attentive, share=0.1, random_state=8).read(X).audited, whole)
+    assert abs(whole.mean() - 0.1) < 4 * np.sqrt(0.09 / len(X))
+
+
+def test_coins_of_all_rows_are_alike_and_independent():
+    watch = Watch(linear()[0], share=0.03, random_state=0)
+    fell = np.zeros(400_000, dtype=bool)
+    fell[watch._chosen(400_000)] = True
+    for lag in (1, 2, 33):  # neighbours, and the mean gap
+        both = np.sum(fell[lag:] & fell[:-lag])
+        assert binom.cdf(both, 400_000 - lag, 0.0009) > 1e-4
+        assert binom.sf(both, 400_000 - lag, 0.0009) > 1e-4
+    by_tenth = fell.reshape(10, -1).sum(axis=1)
+    assert (np.abs(by_tenth - 1200) < 4.5 * np.sqrt(40_000 * 0.03 * 0.97)).all()
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_none_or_all_may_be_audited(share):
+    attentive, X, _ = linear()
+    assert (Watch(attentive, share=share).read(X[:200]).audited == bool(share)).all()
+
+
+def test_classes_are_counted_apart():
+    attentive, X, _ = linear()
+    watch = Watch(attentive, share=1.0, random_state=0)
+    watch.predict(X)
+    early, full = attentive.predict(X), full_labels(attentive, X)
+    for record in watch.by_class:
+        c = record.label
+        assert (record.full, record.here) == (np.sum(full == c), np.sum(early == c))
+        assert record.lost == np.sum((full == c) & (early != c))
+        assert record.false == np.sum((early == c) & (full != c))
+        assert record.lost_lower <= record.lost / record.full <= record.lost_upper
+        assert record.false_lower <= record.false / record.here <= record.false_upper
+        assert record.delta == 0.05
+    assert watch.state == ("holds" if all(r.state == "holds" for r in watch.by_class) else "open")
+
+
+def test_one_class_suffices_to_break_a_promise_by_class():
+    """Rows of class 1 turned 0 early are few among all rows, and many of their class."""
+    attentive, _, _ = linear()
+    watch = Watch(attentive, share=1.0)
+    full = (np.arange(4000) % 20 == 0).astype(np.int64)
+    early = np.where(np.arange(4000) % 80 == 0, 0, full)
+    watch._tally.add(early, full)
+    assert [record.state for record in watch.by_class] == ["holds", "broken"]
+    assert watch.state == "broken"
+    assert watch.upper_bound < 0.05
+    assert "of 200 rows that the full model labels 1, 50 have another label early" in watch._message()
+
+
+def test_of_a_class_without_a_promise_nothing_is_tested():
+    watch = Watch(at_level(linear()[0], {0: 0.05, 1: 1.0}))
+    full = np.zeros(2000, dtype=np.int64)
+    watch._tally.add(full, full)
+    watch._tally.add(np.ones(10, dtype=np.int64), np.ones(10, dtype=np.int64))
+    assert [record.delta for record in watch.by_class] == [0.05, 1.0]
+    assert watch.state == "holds"
+    assert watch.by_class[1].state == "open"
+
+
+def test_on_broken_read_reads_every_later_row_in_full():
+    attentive, _X, bad = linear()
+    watch = Watch(attentive, share=0.3, on_broken="read", random_state=0)
+    with pytest.warns(PromiseBrokenWarning, match="From here on every row is read in full"):
+        watch.predict(bad)
+    before = watch.n_audited
+    found = watch.read(bad)
+    np.testing.assert_array_equal(found.label, full_labels(attentive, bad))
+    assert (found.n_read == 12).all()
+    assert watch.n_audited - before == found.audited.sum() > 0  # the evidence goes on
+
+
+def test_on_broken_raise_names_counts_and_bounds_and_keeps_the_reading():
+    attentive, X, bad = linear("rows")
+    watch = Watch(attentive, share=0.5, on_broken="raise", random_state=0)
+    watch.predict(X[:100])
+    with pytest.raises(
+        PromiseBrokenError, match=r"\d,\d+ audited rows of 7,100.* a share between .* % and .* %"
+    ) as error:
+        watch.read(bad)
+    assert len(error.value.reading) == len(bad)
+    rows = watch.n_rows
+    with pytest.raises(PromiseBrokenError):
+        watch.predict(X)
+    assert watch.n_rows == rows
+    assert isinstance(pickle.loads(pickle.dumps(error.value)), PromiseBrokenError)
+
+
+def test_a_warning_is_given_again_when_the_state_has_changed():
+    attentive, X, bad = linear("rows")
+    watch = Watch(attentive, share=1.0, random_state=0)
+    with pytest.warns(PromiseBrokenWarning):
+        watch.predict(bad[:300])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        while watch.state == "broken":
+            watch.predict(X)
+    with pytest.warns(PromiseBrokenWarning):
+        watch.predict(bad[:1500])
+
+
+def test_a_late_change_is_called_late():
+    attentive, X, bad = linear("rows")
+    watch = Watch(at_level(attentive, 0.1), share=1.0, random_state=0)
+    for _ in range(5):
+        watch.predict(X)
+    assert watch.state == "holds"
+    with pytest.warns(PromiseBrokenWarning, match=r"and more lately, a share between .* where 10 % was promised"):
+        watch.predict(bad[:1500])
+    assert watch.upper_bound < 0.1
+
+
+def test_workers_counts_merge_into_those_of_one_process():
+    attentive, X, _ = linear()
+    one, workers = Watch(attentive, share=1.0), [Watch(attentive, share=1.0) for _ in range(3)]
+    one.predict(X)
+    for worker, part in zip(workers, np.array_split(X, 3), strict=True):
+        worker.predict(part)
+    total = workers[0].merge(workers[1]).merge(workers[2])
+    assert total is workers[0]
+    assert (total.state, total.n_rows, total.n_audited) == (one.state, one.n_rows, one.n_audited)
+    assert total.by_class == one.by_class
+    assert (total.lower_bound, total.upper_bound) == (one.lower_bound, one.upper_bound)
+    assert workers[1].n_rows < one.n_rows
+
+
+def test_merged_detectors_are_the_number_of_rows_on_average():
+    rng, found = np.random.default_rng(6), []
+    for _ in range(2000):
+        counts = one_test(rng.random(100) < LEVEL)
+        counts.merge(one_test(rng.random(150) < LEVEL))
+        found.append(counts.detected(0))
+    assert abs(np.mean(found) - 250) < 4 * np.std(found) / np.sqrt(2000)
+
+
+def test_what_does_not_belong_together_is_not_merged():
+    attentive, _, _ = linear()
+    watch = Watch(attentive)
+    with pytest.raises(ValueError, match="different models"):
+        watch.merge(Watch(linear("rows")[0]))
+    with pytest.raises(ValueError, match="with itself"):
+        watch.merge(watch)
+    with pytest.raises(TypeError, match=r"Watch\.from_json"):
+        watch.merge("counts")
+
+
+def test_json_goes_on_tomorrow():
+    attentive, X, _ = linear()
+    watch = Watch(attentive, share=0.2, on_broken="read", random_state=5)
+    watch.predict(X[:3000])
+    again = Watch.from_json(watch.to_json(), attentive)
+    assert again.to_json() == watch.to_json()
+    assert (again.share, again.confidence, again.on_broken) == (0.2, 0.95, "read")
+    np.testing.assert_array_equal(again.read(X[3000:]).audited, watch.read(X[3000:]).audited)
+    assert again.by_class == watch.by_class
+    json.loads(watch.to_json(), parse_constant=pytest.fail)  # strict JSON
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"model": "another"},
+        {"saccade watch": 2},
+        {"errors": [500]},
+        {"n_rows": -1},
+        {"share": 3},
+        {"rows": None},
+        {"recent": [[0, 0]]},
+    ],
+)
+def test_json_that_is_not_of_this_model_is_refused(change):
+    attentive, X, _ = linear("rows")
+    watch = Watch(attentive, share=0.5, random_state=0)
+    watch.predict(X[:100])
+    with pytest.raises(ValueError, match="This is no watch of this model"):
+        Watch.from_json(json.dumps({**json.loads(watch.to_json()), **change}), attentive)
+
+
+def test_a_watch_can_be_pickled():
+    attentive, X, _ = linear()
+    watch = Watch(attentive, share=0.2, random_state=5, meter=Meter())
+    watch.predict(X[:3000])
+    again = pickle.loads(pickle.dumps(watch))
+    assert again.to_json() == watch.to_json()
+    assert again.meter is None
+    np.testing.assert_array_equal(again.predict(X), watch.predict(X))
+
+
+def test_threads_lose_no_count():
+    attentive, X, _ = linear()
+    watch, one = Watch(attentive, share=1.0), Watch(attentive, share=1.0)
+    parts = np.array_split(X, 40)
+
+    def work(mine):
+        for part in mine:
+            watch.predict(part)
+            watch.metrics()
+
+    threads = [threading.Thread(target=work, args=(parts[k::4],)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    one.predict(X)
+    assert watch.n_rows == len(X)
+    assert watch.by_class == one.by_class
+
+
+def test_a_row_that_only_the_full_model_cannot_read_keeps_its_early_label():
+    attentive, X, _ = linear()
+    order = attentive.plan_.order
+    gap = X[:500].copy()
+    early = attentive.read(gap)
+    easy = early.n_read <= int(attentive.plan_.checkpoints[0])
+    gap[easy, order[-1]] = np.nan
+    watch = Watch(attentive, share=1.0)
+    found = watch.read(gap)
+    assert easy.any()
+    assert not found.audited[easy].any()
+    assert watch.n_incomparable == easy.sum()
+    np.testing.assert_array_equal(found.label[easy], early.label[easy])
+    watch._all_in_full = True
+    again = watch.read(gap)
+    np.testing.assert_array_equal(again.label, found.label)
+    assert not again.audited[easy].any()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("share", 2), ("confidence", 1.5), ("on_broken", "shout"), ("random_state", "a")]
+)
+def test_parameters_are_checked(name, value):
+    with pytest.raises(ValueError, match=name):
+        Watch(linear()[0], **{name: value})
+
+
+def test_only_certified_models_are_watched():
+    with pytest.raises(ValueError, match="attentive"):
+        Watch(LogisticRegression())
+
+
+# Trees and tables
+
+
+@pytest.mark.parametrize("name", ["lightgbm", "lightgbm, three", "xgboost"])
+def test_trees_are_watched(name):
+    assert name in TREE_MODELS
+    attentive, rows = attended_trees(name)[:2]
+    watch = Watch(attentive, share=0.5, random_state=0)
+    found = watch.read(rows)
+    full = attentive.estimator_.predict(rows)
+    np.testing.assert_array_equal(found.label[found.audited], full[found.audited])
+    np.testing.assert_array_equal(found.label[~found.audited], attentive.predict(rows)[~found.audited])
+    assert 0.4 < found.audited.mean() < 0.6
+
+
+def test_tables_are_watched():
+    attentive = attend(estimator_of(), rows_of(5000), delta=0.1, when_too_few="read", random_state=0)
+    rows = rows_of(1000, 1)
+    watch = Watch(attentive, share=0.5, random_state=0)
+    found = watch.read(rows)
+    np.testing.assert_array_equal(found.label[found.audited], attentive.estimator_.predict(rows)[found.audited])
+    assert watch.n_audited + watch.n_incomparable == found.audited.sum()
+
+
+# Fetched lazily
+
+
+def store(frame, calls):
+    def fetch(row, feature):
+        calls.append((row, feature))
+        return frame.iloc[row][feature]
+
+    return fetch
+
+
+@pytest.mark.parametrize("name", ["two classes", "four classes", "groups"])
+def test_audited_rows_fetch_everything_and_say_what_it_cost(name):
+    attentive, frame = attended(name)
+    calls = []
+    watch = Watch(attentive, share=0.3, random_state=1)
+    found = watch.predict_lazily(store(frame, calls), range(80))
+    early = attentive.predict_lazily(store(frame, []), range(80))
+    assert 5 < found.audited.sum() < 50
+    assert len(calls) == len(set(calls)), "nothing is fetched twice"
+    full = attentive.estimator_.predict(frame[:80])
+    np.testing.assert_array_equal(found.label, np.where(found.audited, full, early.label))
+    np.testing.assert_array_equal(found.n_asked, np.where(found.audited, 12, early.n_asked))
+    assert found.audit_spent == pytest.approx(np.sum((found.spent - early.spent)[found.audited]))
+    assert watch.audit_spent == found.audit_spent > 0
+    assert (watch.n_rows, watch.n_audited) == (80, found.audited.sum())
+    np.testing.assert_array_equal(found.audited, Watch(attentive, share=0.3, random_state=1).read(frame[:80]).audited)
+
+
+def test_lazy_audits_of_trees_and_of_tables():
+    trees, rows = attended_trees("lightgbm")[:2]
+    table = attend(estimator_of(), rows_of(5000), delta=0.1, when_too_few="read", random_state=0)
+    for attentive, frame in ((trees, rows[:40]), (table, rows_of(40, 1))):
+        watch = Watch(attentive, share=0.5, random_state=1)
+        found = watch.predict_lazily(lambda row, feature, frame=frame: plain(frame.iloc[row][feature]), range(40))
+        early, full = attentive.predict(frame), attentive.estimator_.predict(frame)
+        assert not found.failed
+        assert 5 < watch.n_audited == found.audited.sum()
+        np.testing.assert_array_equal(found.label, np.where(found.audited, full, early))
+
+
+def plain(value):
+    """Return a value of a table as those who fetch values tell it: None where it is missing."""
+    return None if value is None or value != value else value
+
+
+@pytest.mark.parametrize("batch", [None, 8])
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_lazy_audits_in_batches_threads_and_coroutines(batch, concurrency):
+    attentive, frame = attended("two classes")
+    expected = Watch(attentive, share=0.3, random_state=1).predict_lazily(store(frame, []), range(60))
+
+    def fetch(rows, feature):
+        return frame.iloc[rows][feature] if batch is None else frame.iloc[rows][feature].tolist()
+
+    async def fetch_later(rows, feature):
+        await asyncio.sleep(0)
+        return fetch(rows, feature)
+
+    for function in (fetch, fetch_later):
+        watch = Watch(attentive, share=0.3, random_state=1)
+        found = watch.predict_lazily(function, range(60), concurrency=concurrency, batch=batch)
+        for name in ("label", "margin", "n_asked", "spent", "certified", "audited"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+
+
+def test_lazy_rows_that_fail_or_lack_values_are_not_compared():
+    attentive, frame = attended("two classes")
+    asked = attentive.plan_.order[: int(attentive.plan_.checkpoints[0])]
+    last = next(name for j, name in enumerate(frame) if j not in asked)
+    first = frame.columns[asked[0]]
+
+    def fetch(row, feature):
+        if row == 0 and feature == first:
+            raise ConnectionError("gone")
+        if row == 1 and feature == last:
+            raise ConnectionError("gone")
+        return None if row == 2 and feature == last else frame.iloc[row][feature]
+
+    watch = Watch(attentive, share=1.0, random_state=1)
+    found = watch.predict_lazily(fetch, range(20))
+    assert list(found.failed) == [0]
+    assert found.audited.tolist() == [False, False, False] + [True] * 17
+    assert watch.n_incomparable == 3
+    assert found.label.mask.tolist() == [True] + [False] * 19
+
+
+def test_lazy_rows_are_all_fetched_in_full_once_the_promise_is_broken():
+    attentive, frame = attended("two classes")
+    watch = Watch(attentive, share=0.3, on_broken="read", random_state=1)
+    watch._all_in_full = True
+    found = watch.predict_lazily(store(frame, []), range(40))
+    assert (found.n_asked == 12).all()
+    np.testing.assert_array_equal(found.label, attentive.estimator_.predict(frame[:40]))
+    assert 0 < found.audited.sum() == watch.n_audited < 40
+
+
+def test_coroutines_and_functions_are_told_apart():
+    attentive, frame = attended("two classes")
+    watch = Watch(attentive, share=0.3, random_state=1)
+
+    async def fetch(row, feature):
+        return frame.iloc[row][feature]
+
+    async def inside():
+        with pytest.raises(RuntimeError, match="await watch"):
+            watch.predict_lazily(fetch, range(3))
+        with pytest.raises(TypeError, match="coroutine"):
+            await watch.predict_lazily_async(store(frame, []), range(3))
+        return await watch.predict_lazily_async(fetch, range(3))
+
+    assert len(asyncio.run(inside())) == 3
+
+
+# Metrics
+
+SAMPLE = re.compile(r'([a-z_]+)(?:\{((?:[a-z_]+="(?:[^"\\\n]|\\[\\"n])*",?)+(?<!,))\})? (\d+(?:\.\d+)?(?:e-?\d+)?)')
+
+
+def parsed(text):
+    """Parse Prometheus' text format strictly: HELP, TYPE, then all samples of a family, each once."""
+    assert text.endswith("\n")
+    families, name = {}, None
+    lines = iter(text[:-1].split("\n"))
+    for line in lines:
+        if line.startswith("# HELP "):
+            name, said = line[7:].split(" ", 1)
+            assert said
+            assert name not in families
+            kind = re.fullmatch(rf"# TYPE {name} (counter|gauge)", next(lines))
+            assert kind
+            assert (kind[1] == "counter") == name.endswith("_total")
+            families[name] = {}
+            continue
+        found = SAMPLE.fullmatch(line)
+        assert found, line
+        assert found[1] == name
+        assert found[2] not in families[name]
+        families[name][found[2]] = float(found[3])
+    assert all(families.values())
+    return families
+
+
+def test_metrics_are_prometheus_text():
+    attentive, X, _ = linear()
+    watch = Watch(attentive, share=0.5, random_state=0)
+    parsed(watch.metrics())  # before any row
+    reading = watch.read(X)
+    found = parsed(watch.metrics())
+    assert found["saccade_rows_total"] == {None: len(X)}
+    assert found["saccade_audited_rows_total"] == {None: watch.n_audited}
+    assert found["saccade_disagreements_total"] == {None: watch.n_disagreements}
+    assert found["saccade_parts_read_total"] == {None: reading.n_read.sum()}
+    assert found["saccade_disagreement_lower_bound_ratio"] == {None: watch.lower_bound}
+    assert found["saccade_disagreement_upper_bound_ratio"] == {None: watch.upper_bound}
+    assert found["saccade_certificate_delta_ratio"] == {'class="0"': 0.05, 'class="1"': 0.05}
+    assert sum(found["saccade_promise_state"].values()) == found["saccade_promise_state"][f'state="{watch.state}"'] == 1
+    for record in watch.by_class:
+        key = f'class="{record.label}",direction="lost"'
+        assert found["saccade_class_disagreements_total"][key] == record.lost
+        assert found["saccade_class_audited_rows_total"][key] == record.full
+    assert "saccade_class_disagreements_total" not in parsed(Watch(linear("rows")[0]).metrics())
+    assert parsed(Watch(linear("rows")[0]).metrics())["saccade_certificate_delta_ratio"] == {None: 0.05}
+
+
+def test_labels_of_metrics_are_escaped():
+    from saccade.watching.metrics import Family, prometheus
+
+    text = prometheus([Family("a_ratio", "gauge", "Says.", [({"class": 'a"b\\c\nd'}, 1.0)])])
+    assert text.split("\n")[2] == 'a_ratio{class="a\\"b\\\\c\\nd"} 1.0'
+    parsed(text)
+
+
+class Meter:
+    """What OpenTelemetry's meters have."""
+
+    def __init__(self):
+        self.counters, self.gauges = {}, {}
+
+    def create_observable_counter(self, name, callbacks=None, unit="", description=""):
+        self.counters[name] = callbacks[0]
+
+    def create_observable_gauge(self, name, callbacks=None, unit="", description=""):
+        self.gauges[name] = callbacks[0]
+
+
+def test_a_meter_observes_the_same():
+    attentive, X, _ = linear()
+    meter = Meter()
+    watch = Watch(attentive, share=0.5, random_state=0, meter=meter)
+    watch.predict(X)
+    assert [(seen.value, dict(seen.attributes)) for seen in meter.counters["saccade_rows"](None)] == [(len(X), {})]
+    levels = meter.gauges["saccade_certificate_delta_ratio"](None)
+    assert {seen.attributes["class"]: seen.value for seen in levels} == {"0": 0.05, "1": 0.05}
+    exported = {f"{name}_total" for name in meter.counters} | set(meter.gauges)
+    assert exported == set(parsed(watch.metrics()))
