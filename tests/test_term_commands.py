@@ -423,6 +423,5 @@ def test_other_values_have_a_number_of_their_own(values, written, expected):
     coder = coder_of(Categories(held, True, others_apart=True), {"", "?"})
     codes = coder(np.array(written, dtype=object))
     np.testing.assert_array_equal(codes, expected)
-    assert coder.are_known(codes).tolist() == [
-        bool(np.isin(code, np.arange(len(values)) if held.dtype == object else held)) for code in codes
-    ]
+    among = np.arange(len(values)) if held.dtype == object else held
+    assert coder.are_known(codes).tolist() == [not values or bool(np.isin(code, among)) for code in codes]

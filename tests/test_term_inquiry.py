@@ -143,7 +143,7 @@ def test_all_columns_of_a_stage_are_needed_in_the_order_of_its_terms(n_scores, p
 def test_a_plan_is_described_by_columns_and_terms_of_several():
     attentive, _ = made(1, True)
     plan = attentive.plan_._replace(order=np.array([1, 9], np.uint32), checkpoints=np.array([2]))
-    assert "age, term 9: after 2 features" in plan.describe(NAMES)
+    assert "age, term 9: after 2 terms" in plan.describe(NAMES)
 
 
 def test_a_column_that_no_term_needs_is_never_asked_for_and_may_be_known():
