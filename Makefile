@@ -55,6 +55,7 @@ bench: .venv/installed ## Measure speed and accuracy beside the peers
 	$(BIN)/python benchmarks/learning.py
 	$(BIN)/python benchmarks/prediction.py
 	$(BIN)/python benchmarks/sparse.py
+	$(BIN)/python benchmarks/tables.py
 	$(BIN)/python benchmarks/promise.py
 	$(BIN)/python benchmarks/costly.py
 	$(BIN)/python benchmarks/tree_costs.py
