@@ -1,0 +1,1 @@
+"""Work that is spread over the processes of a Dask cluster."""
