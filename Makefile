@@ -5,7 +5,7 @@ TEST_CACHE = .cache/numba-tests
 PYTEST = NUMBA_CACHE_DIR="$(CURDIR)/$(TEST_CACHE)" $(BIN)/python -m pytest -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test test-long test-oldest lint format bench bench-production bench-files bench-trees clean
+.PHONY: help reproduce test test-long test-oldest lint format bench bench-production bench-files bench-trees dist clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -69,6 +69,11 @@ bench-files: .venv/installed ## Measure files of a few gigabytes, in a temporary
 bench-trees: .venv/installed ## Measure trees beside LightGBM, lleaves (in an environment of its own), XGBoost, scikit-learn
 	$(BIN)/python -W ignore benchmarks/trees.py
 	$(BIN)/python -W ignore benchmarks/tree_costs.py
+
+dist: .venv/installed ## Build the wheel and the source distribution
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[release]'
+	rm -rf dist
+	$(BIN)/python -m build
 
 clean: ## Remove everything that was made
 	rm -rf .venv .venv-oldest .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist

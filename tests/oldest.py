@@ -24,7 +24,7 @@ def lowest(requirement: str) -> str:
     >>> lowest("numpy>=1.25.0")
     'numpy==1.25.0'
     """
-    bounded = re.fullmatch(r"([A-Za-z0-9._-]+)>=([0-9.]+)", requirement)
+    bounded = re.fullmatch(r"([A-Za-z0-9._-]+(?:\[[a-z,]+\])?)>=([0-9.]+)", requirement)
     if bounded is None:
         raise ValueError(f"{requirement!r} in pyproject.toml has no plain lower bound. Write it as name>=version.")
     return f"{bounded[1]}=={bounded[2]}"

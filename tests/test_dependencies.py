@@ -13,7 +13,13 @@ import saccade
 
 SOURCES = Path(saccade.__file__).parent
 # What the extras are for: the rooms that may import what they bring, besides what is always installed.
-EXTRAS = {"cli": ["files", "report", "skops"], "data": ["files"], "files": ["files"], "study": ["report"]}
+EXTRAS = {
+    "cli": ["files", "report", "skops"],
+    "cluster": ["dask"],
+    "data": ["files"],
+    "files": ["files"],
+    "study": ["report"],
+}
 IMPORTED_AS = {
     "interpret-core": "interpret",
     "scikit-learn": "sklearn",
