@@ -2,9 +2,11 @@
 
 import json
 import pickle
+import re
 import subprocess
 import sys
 from functools import cache
+from pathlib import Path
 
 import duckdb
 import numpy as np
@@ -27,6 +29,7 @@ import saccade
 from data import correlated
 
 ROWS = 300
+PAGE = Path(__file__).parent.parent / "docs" / "production.md"
 
 
 @cache
@@ -307,6 +310,34 @@ def test_polars_maps_a_lazy_frame(tmp_path, streamable):
     )
     assert found["label"].to_list() == labels.tolist()
     assert found["key"].to_list() == frame["key"].tolist()
+
+
+def snippets(heading):
+    """The code under a heading of the page on production, up to the next heading."""
+    section = re.search(rf"^#+ {heading}\n(.*?)(?=^#+ [A-Z]|\Z)", PAGE.read_text(), re.MULTILINE | re.DOTALL)[1]
+    return re.findall(r"^```python\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("engine", ["DuckDB", "Polars"])
+def test_the_snippets_of_the_page_run_as_they_stand(engine, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for snippet in [*snippets("Other engines: Spark, Ray, DuckDB, Polars"), *snippets(engine)]:
+        exec(snippet, names)
+    rows = names["table"]
+    if engine == "DuckDB":
+        found = names["database"].execute("FROM labelled ORDER BY id").fetchall()
+    else:
+        found = names["labels"].sort("id").rows()
+    expected = names["attentive"].predict(rows[names["features"]])
+    assert found == list(zip(rows["id"].tolist(), expected.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("engine", ["Spark", "Ray"])
+def test_the_snippets_that_need_a_cluster_are_said_to_be_untested(engine):
+    (snippet,) = snippets(engine)
+    compile(snippet, engine, "exec")
+    assert re.search(rf"^### {engine}\n\nNot run in this project's tests", PAGE.read_text(), re.MULTILINE)
 
 
 # What is refused, and what is not
