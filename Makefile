@@ -60,8 +60,9 @@ bench: .venv/installed ## Measure speed and accuracy beside the peers
 	$(BIN)/python benchmarks/costly.py
 	$(BIN)/python benchmarks/tree_costs.py
 
-bench-production: .venv/installed ## Measure the watch over a promise: false alarms, delays, overhead
+bench-production: .venv/installed ## Measure the watch over a promise: false alarms, delays, overhead; a service on loopback
 	$(BIN)/python -W ignore benchmarks/production.py
+	$(BIN)/python -W ignore benchmarks/service.py
 
 bench-files: .venv/installed ## Measure files of a few gigabytes, in a temporary folder
 	$(BIN)/python benchmarks/files.py

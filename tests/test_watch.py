@@ -734,3 +734,23 @@ def test_a_meter_observes_the_same():
     assert {seen.attributes["class"]: seen.value for seen in levels} == {"0": 0.05, "1": 0.05}
     exported = {f"{name}_total" for name in meter.counters} | set(meter.gauges)
     assert exported == set(parsed(watch.metrics()))
+
+
+def test_opentelemetry_itself_collects_what_prometheus_is_told(caplog):
+    sdk = pytest.importorskip("opentelemetry.sdk.metrics")
+    reader = pytest.importorskip("opentelemetry.sdk.metrics.export").InMemoryMetricReader()
+    provider = sdk.MeterProvider([reader])
+    attentive, X, _ = linear()
+    watch = Watch(attentive, share=0.5, random_state=0, meter=provider.get_meter("saccade"))
+    for rows in (X[:0], X[:1000], X[1000:]):
+        if len(rows):
+            watch.predict(rows)
+        collected = {}
+        for metric in reader.get_metrics_data().resource_metrics[0].scope_metrics[0].metrics:
+            name = metric.name + "_total" * getattr(metric.data, "is_monotonic", False)
+            for point in metric.data.data_points:
+                labels = ",".join(f'{label}="{text}"' for label, text in point.attributes.items()) or None
+                collected.setdefault(name, {})[labels] = point.value
+        assert collected == parsed(watch.metrics())
+    provider.shutdown()
+    assert not caplog.records  # which is where a callback that fails would be heard of

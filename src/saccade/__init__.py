@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from saccade import datasets, simulate
     from saccade.attentive import AttentiveClassifier, attend
     from saccade.data.learning import learn
+    from saccade.data.mapping import mapper
     from saccade.data.rows import rows
     from saccade.files.models import load, save
     from saccade.learners.exponentiated_gradient import ExponentiatedGradient
@@ -35,6 +36,7 @@ _HOMES = {
     "datasets": "saccade",
     "learn": "saccade.data.learning",
     "load": "saccade.files.models",
+    "mapper": "saccade.data.mapping",
     "rows": "saccade.data.rows",
     "save": "saccade.files.models",
     "simulate": "saccade",
@@ -57,6 +59,7 @@ __all__ = [
     "datasets",
     "learn",
     "load",
+    "mapper",
     "rows",
     "save",
     "simulate",
