@@ -290,6 +290,21 @@ def test_a_column_that_lost_its_categories_is_looked_up_or_refused(name):
         attentive.predict(new.assign(c=new.c.astype(str)))
 
 
+def test_a_single_row_may_have_a_new_category_and_a_column_may_not_have_lost_them_all():
+    rng = np.random.default_rng(0)
+    code, x = rng.integers(0, 4, 5000), rng.normal(size=5000)
+    X = pd.DataFrame({"c": pd.Categorical(np.array(["a", "b", "c", "d"])[code]), "x": x})
+    model = lgb.LGBMClassifier(n_estimators=20, n_jobs=1, verbose=-1).fit(X[:2000], code[:2000] + x[:2000] > 2)
+    attentive = attend(model, X[2000:4000], delta=0.05, random_state=0)
+    new = X[4000:].assign(c="new")
+    expected = model.predict(new.assign(c=pd.Categorical([None] * len(new), categories=list("abcd"))))
+    assert (attentive.full_margin(new[:1]) > 0).tolist() == expected[:1].tolist()
+    with pytest.raises(ValueError, match="no category that the model was fitted on"):
+        attentive.predict(new)
+    with pytest.raises(ValueError, match="no category that the model was fitted on"):
+        attentive.predict(new[:1].assign(c=2))
+
+
 def test_a_category_that_xgboost_refuses_is_refused():
     X, y = coded()
     attentive = attend(BY_CATEGORY["xgboost"]().fit(X[:1000], y[:1000]), X[1000:3000], delta=0.1, random_state=0)

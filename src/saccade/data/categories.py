@@ -10,11 +10,9 @@ from numpy.typing import NDArray
 from saccade.data.batches import Coder
 from saccade.data.labels import shown_labels
 from saccade.exceptions import SuspectColumnWarning
+from saccade.models.categories import FEWEST_TO_JUDGE
 
 __all__ = ["coded", "warn_if_none_is_known"]
-
-# Fewer rows may have no known category by chance.
-FEWEST = 20
 
 
 def coded(path: str, name: str, values: Sequence[Any], places: NDArray[Any], coder: Coder) -> NDArray[np.float64]:
@@ -33,7 +31,7 @@ def warn_if_none_is_known(
     path: str, name: str, written: Sequence[Any], rows: int, codes: NDArray[np.float64], coder: Coder
 ) -> None:
     """Warn of a column that has values, and no category among them."""
-    if written and rows >= FEWEST and not coder.are_known(codes).any():
+    if written and rows >= FEWEST_TO_JUDGE and not coder.are_known(codes).any():
         shown = shown_labels(list(map(str, written)))
         taken = "missing values" if np.isnan(codes).all() else "values that it does not know"
         warnings.warn(

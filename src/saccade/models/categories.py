@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 
 from saccade.reading.texts import KnownTexts
 
-__all__ = ["AS_PYTHON", "NOT_SPELLED", "PLAIN", "Categories", "fit_floats", "is_missing"]
+__all__ = ["AS_PYTHON", "FEWEST_TO_JUDGE", "NOT_SPELLED", "PLAIN", "Categories", "fit_floats", "is_missing"]
 
 # How numbers are written where they stand for texts: whole ones without a point, and truth values as 0 and 1; or as
 # Python does, 1.0 and True.
 NOT_SPELLED, PLAIN, AS_PYTHON = "", "plain", "python"
+# Fewer rows of a column may have no known category by chance.
+FEWEST_TO_JUDGE = 20
 
 
 def is_missing(value: Any) -> bool:

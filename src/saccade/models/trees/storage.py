@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from saccade.kernels.blocks import gather
 from saccade.kernels.tree_columns import gather_columns, mark_zeros, scatter_rows
-from saccade.models.categories import Categories, is_missing
+from saccade.models.categories import FEWEST_TO_JUDGE, Categories, is_missing
 from saccade.models.coding import holds_texts
 from saccade.reading.arrays import FLOATS_AND_BYTES, ArraySource, Selection, as_read_only
 from saccade.reading.sparse import CsrSource
@@ -242,11 +242,15 @@ def _coded(columns: ColumnSource, table: Table | None, layout: Layout) -> Column
 
 
 def _check_known(part: int, values: NDArray[Any], codes: NDArray[np.float64], categories: Categories) -> None:
-    """Raise where a column holds no category of a library that takes categories from columns of categories alone."""
+    """Raise where a column holds no category of a library that takes categories from columns of categories alone.
+
+    A few rows may all have a category that is new; but no category is a number where those of the model are texts.
+    """
     if categories.numbers_too or not codes.size or not np.isnan(codes).all():
         return
     others = [value for value in values.tolist() if not is_missing(value)]
-    if others:
+    texts = isinstance(categories.values.flat[0], str)
+    if any(isinstance(value, str) != texts for value in others) or len(others) >= FEWEST_TO_JUDGE:
         raise ValueError(
             f"Column {part} of X holds {others[0]!r}, which is no category that the model was fitted on, nor are the "
             f"others: {categories.some}. Make it a column of categories, as it was for fit."
