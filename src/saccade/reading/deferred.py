@@ -71,6 +71,7 @@ def _as_frame(rows: Any, model: Any, field: str | None, reading: Reading) -> Any
 
 
 def _of_array(X: Any, model: Any, field: str | None, full: bool) -> Any:
+    model.__dict__.pop("feature_names_in_", None)  # that blocks have none has been said, if it is worth a warning
     none = _record(_none_read(model), field)
     shape = {"drop_axis": 1} if none.ndim == 1 else {"chunks": (X.chunks[0], none.shape[1:])}
     made = X.map_blocks(read_block, shipped(model), field, full, dtype=none.dtype, meta=none, **shape)
