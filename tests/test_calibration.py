@@ -14,7 +14,7 @@ from saccade.promises.evidence import Count, Difference, allowed_share, attainab
 from saccade.promises.labels import Labels
 from saccade.promises.learn_then_test import certify
 from saccade.promises.promise import Accuracy, ByRows, is_kept, promise_of
-from saccade.promises.shortage import advice
+from saccade.promises.shortage import Given, advice
 from saccade.promises.witness import certificate_of, level_borne_out
 
 levels = st.floats(0.001, 0.5)
@@ -249,9 +249,10 @@ def test_a_certificate_of_rows_needs_no_classes():
     assert "does not bear out" in contradiction(replace(certificate, disagreement=19 / 600), reads_all=False)
 
 
-def message(promise, labels):
+def message(promise, labels, drawn_from=None):
     shortages = promise.shortages(labels, 0.95)
-    return advice(shortages, promise, 0.95, labels, CLASSES.tolist(), 10 * labels.full.size)
+    given = Given(10 * labels.full.size, drawn_from)
+    return advice(shortages, promise, 0.95, labels, CLASSES.tolist(), given)
 
 
 def test_too_few_rows_of_a_class_are_named_with_what_would_help():
@@ -275,6 +276,18 @@ def test_too_few_rows_of_a_class_are_named_with_what_would_help():
     common = message(promise_of("classes", 0.01, CLASSES), Labels(codes(250, 150), 2))
     assert "2.67 % of the rows of 'fraud' may then get another label" in common
     assert "or raise calibration_size" in common
+
+
+def test_of_a_sample_more_rows_are_not_asked_for():
+    """Of which there are as many as fit: more of them may calibrate, or less is promised."""
+    promise = promise_of("classes", 0.01, CLASSES)
+    some = message(promise, Labels(codes(2900, 100), 2), drawn_from=9_000_000)
+    assert "Of the 9,000,000 rows of X 30,000 were drawn, as many as are kept in memory: raise calibration" in some
+    few = message(promise, Labels(codes(2990, 10), 2), drawn_from=9_000_000)
+    assert "as many as are kept in memory, too few at any calibration_size: promise less. The rows of 'fraud'" in few
+    assert "Pass" not in some + few
+    all_of_them = message(promise, Labels(codes(2990, 10), 2), drawn_from=30_000)
+    assert "Pass about 897,000 rows or more in all (X has 30,000)" in all_of_them
 
 
 @pytest.mark.parametrize(("promise", "level"), [(ByRows(0.01), 0.03), (Accuracy(0.01), 0.044)])

@@ -17,6 +17,7 @@ from saccade.data.opening import data_files, open_data
 from saccade.exceptions import CheckpointError, DataFileError
 from saccade.kernels.state import CLOCK
 from saccade.learners.passes import grow_older
+from saccade.reading import samples
 
 EVERY, CODES = correlated(900, 6, seed=5, separation=3.0)
 NAMES = [f"f{j}" for j in range(6)]
@@ -269,7 +270,7 @@ def test_nothing_is_shown_where_there_is_no_terminal(folder, capsys):
 
 
 def test_a_sample_is_even_over_all_files(folder, monkeypatch):
-    monkeypatch.setattr(sampling, "MOST_ROWS", 90)
+    monkeypatch.setattr(samples, "MOST_ROWS", 90)
     Path("a.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"".join(b"%d,0\n" % k for k in range(700))))
     Path("b.csv").write_text("a,b\n" + "".join(f"{k},0\n" for k in range(700, 900)))
     counts = np.zeros(900)
@@ -284,8 +285,8 @@ def test_a_sample_is_even_over_all_files(folder, monkeypatch):
 
 
 def test_a_sample_has_no_more_values_than_memory_allows(folder, monkeypatch):
-    monkeypatch.setattr(sampling, "MOST_VALUES", 2400)
-    monkeypatch.setattr(sampling, "FEWEST_ROWS", 10)
+    monkeypatch.setattr(samples, "MOST_VALUES", 2400)
+    monkeypatch.setattr(samples, "FEWEST_ROWS", 10)
     write(FRAME, Path("a.csv"))
     with open_data("a.csv", Wanted("kind")) as data:
         drawn, _ = sampling.sample(data, BadRows(data.path, skip=False), np.random.default_rng(0))

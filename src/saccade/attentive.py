@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from copy import copy
 from numbers import Integral
 from typing import Any, ClassVar, NoReturn, Self
 
@@ -40,8 +41,10 @@ from saccade.planning.prices import Feature, price_list
 from saccade.planning.sparse_sample import SparseSample
 from saccade.promises.labels import Labels
 from saccade.promises.promise import promise_of
+from saccade.promises.shortage import Given
 from saccade.reading.arrays import FLOATS_AND_BYTES
-from saccade.reading.inputs import check_numbers, codes_among, read_checked
+from saccade.reading.deferred import answer
+from saccade.reading.inputs import Demanded, check_numbers, codes_among, read_checked
 from saccade.reading.parameters import (
     ARRAY_LIKE,
     NONE,
@@ -53,8 +56,10 @@ from saccade.reading.parameters import (
     real,
     text,
 )
+from saccade.reading.partitions import is_collection, stand_in, with_whole_rows
 from saccade.reading.plan import Outcome, Reading
 from saccade.reading.reader import read_plan, read_some_in_full
+from saccade.reading.samples import Drawn, draw
 from saccade.reading.sources import Source
 from saccade.reading.sparse import CsrSource
 from saccade.reading.tables import as_table, refuse_other_containers, take_rows
@@ -94,9 +99,10 @@ def attend(
         said of the raw columns of a pipeline, and of the trees of an ensemble, but for ``costs`` and ``groups``, which
         are of columns.
     X : rows such as will be predicted, and that the model was not fitted on: on those, margins are clearer than they
-        will be, and the certificate would not hold. Some plan, the others calibrate.
+        will be, and the certificate would not hold. Some plan, the others calibrate. Of a Dask DataFrame or Array a
+        uniform sample of up to 500,000 rows, or 50,000,000 values, is drawn by partition.
     y : array of shape (rows,), optional
-        The true labels, which only ``promise="accuracy"`` needs.
+        The true labels, which only ``promise="accuracy"`` needs. For a Dask collection they may be one, too.
     delta, confidence, promise, threshold, boundary, order, costs, groups, average_features, fewest, calibration_size, \
 when_too_few, n_jobs, random_state
         As for ``AttentiveClassifier``.
@@ -262,6 +268,11 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
     def fit(self, X: Any, y: Any = None, **fit_params: Any) -> Self:
         """Fit the estimator, plan and calibrate; or plan and calibrate only, where the estimator is frozen."""
         self._check_parameters()
+        if self.promise == "accuracy" and y is None:
+            raise ValueError('promise="accuracy" needs y, the true label of each row of X. Pass it, or promise less.')
+        drawn_from = None
+        if is_collection(X):
+            X, y, drawn_from = self._drawn(X, y)
         given = X
         X, y = self._check_given(X, y)
         random = check_random_state(self.random_state)
@@ -295,7 +306,8 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
             refuse_training_rows(estimator, X, np.concatenate([planning, calibration]))
         true = y if self.promise == "accuracy" else None
         plans_on, calibrates_on = (_sample(model, parts, X, true, rows) for rows in (planning, calibration))
-        prepared = prepare(priced, plans_on, calibrates_on, terms, additive.classes, X.shape[0], seed)
+        offered = Given(X.shape[0], drawn_from)
+        prepared = prepare(priced, plans_on, calibrates_on, terms, additive.classes, offered, seed)
         validate_data(self, X, skip_check_array=True)
         self.estimator_, self.classes_, self.additive_ = model, additive.classes, additive
         self.plan_, self.certificate_, self.population_ = prepared.plan, prepared.certificate, prepared.population
@@ -304,8 +316,13 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the label of each row, reading no further than the plan demands."""
-        return self.read(X).label
+        """Return the label of each row, reading no further than the plan demands.
+
+        For a Dask DataFrame it is a lazy Series named label, for a Dask Array a lazy Array; only columns that the plan
+        can ask for are asked of the graph, where they are known by name.
+        """
+        labels: NDArray[Any] = answer(self, X, "label", full=False)
+        return labels
 
     @property
     def decision_function(self) -> NoReturn:
@@ -318,12 +335,18 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
         )
 
     def full_margin(self, X: Any) -> NDArray[np.float64]:
-        """Return the margins from all features, measured from the threshold."""
-        return read_checked(self, self._as_taken(X), self._source, self._run_in_full).margin
+        """Return the margins from all features, measured from the threshold; of a Dask collection lazily."""
+        margins: NDArray[np.float64] = answer(self, X, "margin", full=True)
+        return margins
 
     def read(self, X: Any) -> Reading:
-        """Return label, margin, number of features read and whether the reading stopped early, for each row."""
-        return read_checked(self, self._as_taken(X), self._source, self._run_plan, self._demanded)
+        """Return label, margin, number of features read and whether the reading stopped early, for each row.
+
+        For a Dask DataFrame these are the columns of a lazy one, with ``margin_`` and the class for each of several;
+        for a Dask Array the reading has lazy Arrays.
+        """
+        reading: Reading = answer(self, X, full=False)
+        return reading
 
     def read_source(self, source: Source, *, full: bool = False) -> Reading:
         """Read the rows of any storage of columns, in full or not.
@@ -352,6 +375,21 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
     def _demanded(self) -> NDArray[np.intp]:
         return self.additive_.columns_of(self.plan_.demanded)
 
+    def _demanded_by(self, full: bool) -> Demanded | None:
+        return None if full else self._demanded
+
+    def _reading(self, X: Any, *, full: bool) -> Reading:
+        run = self._run_in_full if full else self._run_plan
+        return read_checked(self, self._as_taken(X), self._source, run, self._demanded_by(full))
+
+    def _snapshot(self) -> Self:
+        """Return a copy with no more than reading needs."""
+        kept = copy(self)
+        kept.estimator = None
+        for name in ("estimator_", "certificate_", "population_", "prices_"):
+            kept.__dict__.pop(name, None)
+        return kept
+
     def _as_taken(self, X: Any) -> Any:
         additive: Additive | None = self.__dict__.get("additive_")  # reading says so where there is none
         return X if additive is None else additive.as_taken(X)
@@ -377,13 +415,24 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
     def _check_parameters(self) -> None:
         check_parameters(self, self._kinds)
 
+    def _drawn(self, X: Any, y: Any) -> Drawn:
+        """Return a sample of a Dask collection for a frozen estimator, after what can be checked without computing."""
+        if not isinstance(self.estimator, FrozenEstimator):
+            raise TypeError(
+                f"X is a Dask {type(X).__name__}, of which a sample is enough to plan and calibrate, but not to fit an "
+                "estimator. Fit it first, for example saccade.dask.DaskPegasos, and pass it to saccade.attend with "
+                "rows that it was not fitted on."
+            )
+        model = at_threshold(FrozenEstimator(as_classifier(self.estimator.estimator)), self.threshold)
+        whole = with_whole_rows(X)
+        named_by(take_apart(model), stand_in(whole))
+        return draw(whole, y if self.promise == "accuracy" else None, self.random_state)
+
     def _check_given(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Return rows that can be cut into parts, and labels that go with them."""
         refuse_other_containers(X)
         if as_table(X) is None and not _holds_objects(X):
             X = _numbers(X)
-        if self.promise == "accuracy" and y is None:
-            raise ValueError('promise="accuracy" needs y, the true label of each row of X. Pass it, or promise less.')
         if y is not None:
             y = column_or_1d(y, warn=True)
             assert_all_finite(y, input_name="y")

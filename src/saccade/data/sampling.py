@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
@@ -14,15 +13,12 @@ from saccade.data.labels import known_codes
 from saccade.data.texts import as_rows
 from saccade.exceptions import DataFileError
 from saccade.models.agreement import selects_columns
+from saccade.reading.partitions import joined
 from saccade.reading.progress import Progress
+from saccade.reading.samples import enough_rows
 
 __all__ = ["certify", "sample"]
 
-# Limits of the sample. A rare class needs many rows to be promised anything; where there are more than 100 columns, the
-# values, all in memory, set the limit.
-MOST_ROWS = 500_000
-MOST_VALUES = 50_000_000
-FEWEST_ROWS = 2_000
 EVERYTHING = Wanted()
 
 
@@ -33,7 +29,7 @@ def sample(
 
     With ``held_out`` it is drawn from the rows that were held out of learning.
     """
-    most = min(MOST_ROWS, max(MOST_VALUES // data.n_features, FEWEST_ROWS))
+    most = enough_rows(data.n_features)
     parts: list[Any] = []
     keys: list[Any] = []
     labels: list[Any] = []
@@ -45,17 +41,13 @@ def sample(
             drawn = np.concatenate(keys)
             if drawn.size > 1.5 * most:
                 kept = drawn <= np.partition(drawn, most)[most]
-                parts, keys = [_joined(parts)[kept]], [drawn[kept]]
+                parts, keys = [joined(parts)[kept]], [drawn[kept]]
                 labels = [None if batch.y is None else np.concatenate(labels)[kept]]
             progress.advance(batch.X.shape[0], batch.end)
     if not parts:
         raise DataFileError(f"{data.path} has no rows.")
     order = np.sort(np.argsort(np.concatenate(keys))[:most])
-    return _joined(parts)[order], None if labels[-1] is None else np.concatenate(labels)[order]
-
-
-def _joined(parts: list[Any]) -> Any:
-    return sp.vstack(parts).tocsr() if sp.issparse(parts[0]) else np.concatenate(parts)
+    return joined(parts)[order], None if labels[-1] is None else np.concatenate(labels)[order]
 
 
 def certify(

@@ -25,11 +25,13 @@ from saccade.learners.record import TrainingRecord
 from saccade.learners.remembered import Remembered, rows_known_by
 from saccade.learners.scaling import Scaling
 from saccade.learners.sketch import RowSketch
-from saccade.learners.tables import read_early, read_in_full, read_source, rows_to_learn
+from saccade.learners.tables import demanded_by, read_early, read_in_full, read_source, rows_to_learn
 from saccade.models.tables.encoding import Encoding
 from saccade.planning.boundaries import Budget, as_boundary
 from saccade.planning.orders import CODES
+from saccade.reading.deferred import answer
 from saccade.reading.inputs import (
+    Demanded,
     Rows,
     check_rows,
     check_weights,
@@ -236,16 +238,21 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the label of each row, from all of its features; ``read`` stops early."""
-        return self._read_in_full(X).label
+        """Return the label of each row, from all of its features; ``read`` stops early.
+
+        For a Dask DataFrame it is a lazy Series named label, for a Dask Array a lazy Array.
+        """
+        labels: NDArray[Any] = answer(self, X, "label", full=True)
+        return labels
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the margins from all features: ``X @ coef_.T + intercept_``, one column per class beyond two.
 
         After ``saccade.learn`` from a table with text columns X are such rows, and their features are those of
-        ``encoding_``.
+        ``encoding_``. For a Dask collection they are lazy.
         """
-        return self._read_in_full(X).margin
+        margins: NDArray[np.float64] = answer(self, X, "margin", full=True)
+        return margins
 
     def full_margin(self, X: Any) -> NDArray[np.float64]:
         """Return what ``decision_function`` does."""
@@ -256,10 +263,12 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
 
         Nothing is certified: other labels than those of ``predict`` are as frequent as the boundary lets them be. Use
         ``saccade.attend`` where that share is to be known. With an encoding, features are those of ``encoding_``.
+
+        For a Dask DataFrame these are the columns of a lazy one, with ``margin_`` and the class for each of several;
+        for a Dask Array the reading has lazy Arrays.
         """
-        if self._encoding is not None:
-            return read_early(self, X)
-        return read_checked(self, X, column_source, self._run_plans)
+        reading: Reading = answer(self, X, full=False)
+        return reading
 
     def read_source(self, source: Source, *, full: bool = False) -> Reading:
         """Read the rows of any storage, in full or not; a row whose values are not finite has such a margin."""
@@ -291,10 +300,21 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         rows, labels = check_rows(self, X, y=y, reset=reset)
         return rows, labels
 
-    def _read_in_full(self, X: Any) -> Reading:
+    def _reading(self, X: Any, *, full: bool) -> Reading:
         if self._encoding is not None:
-            return read_in_full(self, X)
-        return read_checked(self, X, column_source, self._run_in_full)
+            return read_in_full(self, X) if full else read_early(self, X)
+        return read_checked(self, X, column_source, self._run_in_full if full else self._run_plans)
+
+    def _demanded_by(self, full: bool) -> Demanded | None:
+        """Return what gives the columns that are needed; None where these are all."""
+        return None if self._encoding is None else demanded_by(self, full=full)
+
+    def _snapshot(self) -> Self:
+        """Return a copy with no more than reading needs."""
+        kept = copy(self)
+        for name in ("_sketch", "_remembered", "_memories", "_terms_made", "training_"):
+            kept.__dict__.pop(name, None)
+        return kept
 
     @property
     def _level(self) -> float | None:

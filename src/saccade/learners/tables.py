@@ -11,7 +11,7 @@ from saccade.models.tables.encoding import Encoding
 from saccade.models.tables.model import TermModel
 from saccade.models.tables.storage import raw_columns
 from saccade.reading.arrays import as_read_only
-from saccade.reading.inputs import Rows, checked_columns, not_finite, read_checked
+from saccade.reading.inputs import Demanded, Rows, checked_columns, not_finite, read_checked
 from saccade.reading.plan import Outcome, Plan, Reading
 from saccade.reading.reader import read_plan
 from saccade.reading.sources import Source, column_source
@@ -19,7 +19,7 @@ from saccade.reading.sources import Source, column_source
 if TYPE_CHECKING:
     from saccade.learners.classifier import AttentiveLearner
 
-__all__ = ["encoded_rows", "read_early", "read_in_full", "read_source", "rows_to_learn", "terms_of"]
+__all__ = ["demanded_by", "encoded_rows", "read_early", "read_in_full", "read_source", "rows_to_learn", "terms_of"]
 
 
 def terms_of(model: "AttentiveLearner") -> TermModel:
@@ -36,14 +36,19 @@ def read_in_full(model: "AttentiveLearner", X: Any) -> Reading:
     """Read raw columns, all that count."""
     check_is_fitted(model)
     terms = terms_of(model)
-    return read_checked(model, X, terms.source, lambda source: _run_terms(model, source), lambda: terms.used)
+    return read_checked(model, X, terms.source, lambda source: _run_terms(model, source), demanded_by(model, full=True))
 
 
 def read_early(model: "AttentiveLearner", X: Any) -> Reading:
     """Read the features of encoded rows no further than the learner's boundary demands."""
     check_is_fitted(model)
-    encoding = _encoding(model)
-    return read_checked(model, X, lambda rows: _features(model, rows), model._run_plans, lambda: encoding.used)
+    demanded = demanded_by(model, full=False)
+    return read_checked(model, X, lambda rows: _features(model, rows), model._run_plans, demanded)
+
+
+def demanded_by(model: "AttentiveLearner", *, full: bool) -> Demanded:
+    """Return what gives the raw columns that rows can ask for."""
+    return lambda: terms_of(model).used if full else _encoding(model).used
 
 
 def read_source(model: "AttentiveLearner", source: Source, *, full: bool) -> Reading:

@@ -143,11 +143,14 @@ def selects_columns(model: Any) -> bool:
 
 
 def _as_frame(model: Any, X: Any) -> Any:
-    """Return an Arrow table as a data frame, because scikit-learn selects columns of no other tables."""
+    """Return a table as a data frame that scikit-learn's encoders take: they select columns of no Arrow table."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if not isinstance(frame, nw.DataFrame) or not frame.implementation.is_pyarrow():
+    if not isinstance(frame, nw.DataFrame) or isinstance(innermost(model), LoadedTerms):
         return X
-    if isinstance(innermost(model), LoadedTerms):
+    if frame.implementation.is_pandas():
+        named = (nw.String, nw.Categorical, nw.Enum)
+        return _without_na(X, [name for name, kind in frame.schema.items() if kind in named])
+    if not frame.implementation.is_pyarrow():
         return X
     try:
         made = frame.to_pandas()
@@ -160,6 +163,21 @@ def _as_frame(model: Any, X: Any) -> Any:
     # As objects, as pandas reads texts where nothing else is said, with NaN for what is missing.
     texts = [name for name, kind in frame.schema.items() if not kind.is_numeric() and kind != nw.Boolean]
     return made.astype(dict.fromkeys(texts, object))
+
+
+def _without_na(X: Any, named: list[str]) -> Any:
+    """Return a data frame with NaN for pandas.NA, as Dask's texts have it, and which encoders take for a new value."""
+    made = X.copy(deep=False)
+    for name in named:
+        column = X[name]
+        held = column.cat.categories if hasattr(column, "cat") else column
+        if not column.hasnans or getattr(held.dtype, "na_value", np.nan) is np.nan:
+            continue
+        if held is column:
+            made[name] = column.to_numpy(dtype=object, na_value=np.nan)
+        else:
+            made[name] = column.cat.rename_categories(held.astype(object))
+    return made
 
 
 def _check_tied(

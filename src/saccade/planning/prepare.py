@@ -14,7 +14,7 @@ from saccade.planning.planners import plan_columns, plan_families
 from saccade.planning.spare import spare_features
 from saccade.promises.certificate import Certificate
 from saccade.promises.promise import Promise, is_kept
-from saccade.promises.shortage import advice
+from saccade.promises.shortage import Given, advice
 from saccade.promises.witness import certificate_of, level_borne_out
 from saccade.reading.plan import Plan, decided
 
@@ -73,7 +73,7 @@ def split_rows(
 
 
 def prepare(
-    priced: Priced, planning: Sample, calibration: Sample, terms: Terms, classes: NDArray[Any], n_given: int, seed: int
+    priced: Priced, planning: Sample, calibration: Sample, terms: Terms, classes: NDArray[Any], given: Given, seed: int
 ) -> Prepared:
     """Plan on some rows and certify on others.
 
@@ -84,7 +84,7 @@ def prepare(
     n_calibration = calibration.labels.full.size if terms.average_features is None else MANY
     goal = Goal(planning.labels, n_calibration, terms.confidence)
     families = _families(priced, planning, terms, goal, seed)
-    plan, promise = _chosen(families, planning, calibration, terms, classes, n_given)
+    plan, promise = _chosen(families, planning, calibration, terms, classes, given)
     outcome, regression = calibration.as_stored(plan), families.regression
     if priced.narrowed is not None:
         plan, regression = priced.narrowed.in_columns(plan), priced.narrowed.regression_in_columns(regression)
@@ -123,15 +123,15 @@ def _families(priced: Priced, planning: Sample, terms: Terms, goal: Goal, seed: 
 
 
 def _chosen(
-    families: Families, planning: Sample, calibration: Sample, terms: Terms, classes: NDArray[Any], n_given: int
+    families: Families, planning: Sample, calibration: Sample, terms: Terms, classes: NDArray[Any], given: Given
 ) -> tuple[Plan, Promise]:
     """Return the plan that keeps the promise, or the average, at the least cost; and the promise that it keeps."""
     promise, confidence, labels = terms.promise, terms.confidence, calibration.labels
     if terms.average_features is not None:
         of_all = promise.at(ANY_LEVEL)
         afforded = affordable(families, planning, of_all, terms.average_features)
-        given = [decided(outcome.margin) for outcome in calibration.readings(afforded)]
-        return afforded, of_all.at(max(level_borne_out(of_all, confidence, here, labels) for here in given))
+        readings = [decided(outcome.margin) for outcome in calibration.readings(afforded)]
+        return afforded, of_all.at(max(level_borne_out(of_all, confidence, here, labels) for here in readings))
     shortages = promise.shortages(labels, confidence)
     family = families.tuned(promise)
     plan = None if shortages else boldest(family, calibration, promise, confidence)
@@ -142,7 +142,7 @@ def _chosen(
     if terms.when_too_few == "read":
         return whole, promise
     if shortages:
-        raise ValueError(advice(shortages, promise, confidence, labels, classes.tolist(), n_given))
+        raise ValueError(advice(shortages, promise, confidence, labels, classes.tolist(), given))
     raise ValueError(
         f"Even the safest plan of {terms.boundary!r} gives other labels too often to promise "
         f"promise={promise.name!r}, delta={promise.delta} with confidence={confidence}. Choose another boundary, raise "

@@ -1,14 +1,14 @@
 """What to say where the calibration rows cannot bear a promise out, and what would help."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from saccade.promises.certificate import percent
 from saccade.promises.evidence import rows_needed
 from saccade.promises.labels import Labels
 from saccade.promises.promise import Promise, Shortage
 
-__all__ = ["advice"]
+__all__ = ["Given", "advice"]
 
 # From fewer rows of a class its share cannot be told.
 FEWEST_TO_ESTIMATE = 10
@@ -16,13 +16,20 @@ FEWEST_TO_ESTIMATE = 10
 MOST_CALIBRATING = 0.9
 
 
+class Given(NamedTuple):
+    """The rows that a user passed."""
+
+    n_rows: int
+    drawn_from: int | None = None  # how many there are, where these are a sample of them
+
+
 def advice(
-    shortages: list[Shortage], promise: Promise, confidence: float, labels: Labels, classes: list[Any], n_given: int
+    shortages: list[Shortage], promise: Promise, confidence: float, labels: Labels, classes: list[Any], given: Given
 ) -> str:
     """Return the error message: the class, its rows, how many should be passed, the level it could have had."""
     worst = max(shortages, key=lambda shortage: shortage.needed / max(shortage.rows, 1))
     whole = "when_too_few='read' gives a plan that reads every feature."
-    more = _more_rows(worst, labels.full.size, n_given)
+    more = _more_rows(worst, labels.full.size, given)
     if worst.code is None:
         return (
             f"{worst.rows:,} calibration rows do not suffice to promise delta={promise.delta} with "
@@ -49,15 +56,20 @@ def advice(
     )
 
 
-def _more_rows(shortage: Shortage, n_calibration: int, n_given: int) -> str:
+def _more_rows(shortage: Shortage, n_calibration: int, given: Given) -> str:
     """Say how many rows would bring as many as are needed, by the share of those that there are."""
+    n_given = given.n_rows
     # -(-a // b) rounds up.
     enough = -(-shortage.needed * n_given // max(shortage.rows, 1))
+    possible = MOST_CALIBRATING * shortage.rows * n_given / n_calibration
+    if given.drawn_from is not None and given.drawn_from > n_given:
+        said = f"Of the {given.drawn_from:,} rows of X {n_given:,} were drawn, as many as are kept in memory"
+        few = "" if possible >= shortage.needed else ", too few at any calibration_size: promise less"
+        return f"{said}{few or ': raise calibration_size'}"
     if shortage.rows < FEWEST_TO_ESTIMATE:
         said = f"Pass many more rows (X has {n_given:,}): by so few of them it cannot be told how many"
     else:
         said = f"Pass about {enough:,} rows or more in all (X has {n_given:,})"
-    possible = MOST_CALIBRATING * shortage.rows * n_given / n_calibration
     return f"{said}, or raise calibration_size" if possible >= shortage.needed else said
 
 

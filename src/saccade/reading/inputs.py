@@ -22,6 +22,7 @@ from saccade.reading.sparse import stored_arrays
 from saccade.reading.tables import as_table, refuse_other_containers
 
 __all__ = [
+    "Demanded",
     "Rows",
     "check_numbers",
     "check_rows",

@@ -13,6 +13,7 @@ from saccade.exceptions import NotNumbersError
 from saccade.kernels.blocks import gather
 from saccade.reading.arrays import Selection
 from saccade.reading.distinct import distinct_values, series_of
+from saccade.reading.partitions import is_collection
 from saccade.reading.texts import Texts, texts_in
 
 __all__ = ["ColumnSource", "Table", "as_table", "refuse_other_containers", "take_rows"]
@@ -194,6 +195,12 @@ def refuse_other_containers(X: Any) -> None:
     """Raise where X is of a kind that holds no rows, or none yet."""
     if isinstance(X, np.ndarray) or sp.issparse(X):  # a DOK matrix is a mapping too
         return
+    if is_collection(X):
+        raise TypeError(
+            f"X is a Dask {type(X).__name__}, whose rows are not there yet. To learn from it, use DaskPegasos, "
+            "DaskPerceptron or DaskPassiveAggressive of saccade.dask, or pass partial_fit one computed partition after "
+            "another. A fitted model predicts and reads it as it is, and saccade.attend plans and calibrates on it."
+        )
     if isinstance(X, Mapping):
         raise TypeError(
             f"X is a {type(X).__name__}, not an array or a table of rows. Make it one, for example with "

@@ -21,6 +21,7 @@ from saccade.models.additive import Additive
 from saccade.promises.certificate import percent
 from saccade.reading.inputs import codes_among, read_checked
 from saccade.reading.parameters import RANDOM_STATE, Kinds, check_parameters, instance, real, text
+from saccade.reading.partitions import is_collection
 from saccade.reading.plan import Outcome, Plan, Reading
 from saccade.reading.sources import Source
 from saccade.watching.audit import Audit, audited_reading
@@ -331,6 +332,12 @@ class Watch:
         return audited_reading(self.attentive, source, self._chosen(source.shape[0]), all_in_full=self._all_in_full)
 
     def _read(self, X: Any) -> WatchedReading:
+        if is_collection(X):
+            raise TypeError(
+                f"X is a Dask {type(X).__name__}: what its tasks count on other machines would be lost to this watch. "
+                "Use saccade.dask.predict_parquet(..., watch=watch), or predict each partition with a watch of its own "
+                "and merge them."
+            )
         self._refuse_if_broken()
         attentive, audits = self.attentive, list[Audit]()
 
