@@ -128,10 +128,8 @@ def _what_reads(model: AttentiveClassifier) -> AttentiveClassifier:
             "The model knows its columns by their places, and record batches have them by name. Certify it on a table, "
             "such as saccade.attend(model, pandas.DataFrame(X, columns=names))."
         )
-    reads = AttentiveClassifier(n_jobs=model.n_jobs)
-    reads.additive_, reads.plan_ = model.additive_, model.plan_
-    reads.n_features_in_, reads.feature_names_in_ = model.n_features_in_, np.array(names, dtype=object)
-    reads.classes_ = np.arange(model.classes_.size)
+    reads = model._snapshot()
+    reads.feature_names_in_, reads.classes_ = np.array(names, dtype=object), np.arange(model.classes_.size)
     return reads
 
 
