@@ -39,8 +39,9 @@ _STYLE: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class Table:
-    """Cells as text; the first column names the row."""
+    """Cells as text, the first column of which names the row, and a sentence in plain words to read them by."""
 
+    says: str
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
 
