@@ -9,6 +9,7 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
+from saccade.data.mnist import load_mnist
 from saccade.exceptions import LevelNotHeldWarning
 from saccade.study.experiments.all_pairs import PAIRS, PairRecord, learn_pair
 from saccade.study.experiments.attention import Attention, watch
@@ -99,6 +100,7 @@ def tasks(seed: int, size: Size) -> dict[str, list[Task]]:
 
 def run_all(seed: int, size: Size, jobs: int, progress: Progress) -> Reproduction:
     """Run all tasks in ``jobs`` threads; ``progress`` is called after each of them."""
+    load_mnist()  # if it is missing, that is said before anything is run
     by_name = tasks(seed, size)
     names = [name for name, calls in by_name.items() for _ in calls]
     results: dict[str, list[Any]] = {name: [] for name in by_name}
