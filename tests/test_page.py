@@ -133,7 +133,7 @@ def test_tables_that_are_too_wide_say_that_they_scroll(browser, html, tmp_path):
     assert 5 < sum(mark["wide"] for mark in narrow) < len(narrow) - 5
     seen.focus(".scrolls")
     seen.keyboard.press("ArrowRight")
-    expect(seen.locator(".scrolls").first).not_to_have_js_property("scrollLeft", 0)
+    expect(seen.locator(".scrolls").first).not_to_have_js_property("scrollLeft", 0, timeout=60_000)
     seen.set_viewport_size({"width": 1280, "height": 900})
     seen.wait_for_selector(".scrolls", state="detached")
     assert not any(mark["focusable"] or mark["hint"] or mark["wide"] for mark in seen.evaluate(MARKS))

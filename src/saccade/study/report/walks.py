@@ -96,7 +96,7 @@ def _constant_levels(reproduction: Reproduction) -> Exhibit:
         for n, color in zip(lengths, COLORS, strict=False):
             of_n = pick(records, n=n)
             _bars(axes, _levels(of_n), [r.missed_stops for r in of_n], color, f"n = {n:,}")
-        figure.legend(loc="outside upper center", ncols=4, columnspacing=1.2)
+        figure.legend(loc="outside upper center", ncols=5)
 
     title = "The constant boundary on independent walks"
     return Exhibit(
@@ -123,7 +123,7 @@ def _forms(reproduction: Reproduction) -> Exhibit:
         for form, color in zip(FORMS, COLORS, strict=False):
             of_form = pick(reproduction.walks, form=form, theta=1.0, n=longest)
             _bars(axes, _levels(of_form), [r.missed_stops for r in of_form], color, form)
-        figure.legend(loc="outside upper center", ncols=4, columnspacing=1.2)
+        figure.legend(loc="outside upper center", ncols=4)
 
     rows = [
         [
@@ -164,7 +164,7 @@ def _curved_levels(reproduction: Reproduction, tail: str) -> Exhibit:
             _bars(axes, _levels(of_n), [r.wrong_stops for r in of_n], color, f"n = {n:,}")
             _bars(axes, _levels(of_n), [r.missed_stops for r in of_n], color, style="--")
         axes.set_ylim(0.03, 150)
-        figure.legend(loc="outside upper center", ncols=4, columnspacing=1.2)
+        figure.legend(loc="outside upper center", ncols=5)
 
     def show(record: WalkRecord) -> str:
         return f"{_with_interval(record.wrong_stops)}; {_with_interval(record.missed_stops)}"
@@ -208,7 +208,7 @@ def _stopping(reproduction: Reproduction) -> Exhibit:
         )
         axes.loglog(lengths, lengths, color=COLORS[1], lw=1, label="full computation")
         axes.set(xlabel="length of the walk, n (steps)", ylabel="mean stopping time (steps)")
-        figure.legend(loc="outside upper center", ncols=3, columnspacing=1.2)
+        figure.legend(loc="outside upper center", ncols=3)
 
     shortest, longest = reproduction.stops[0], reproduction.stops[-1]
     table = Table(
@@ -242,7 +242,7 @@ def _correlated(reproduction: Reproduction) -> Exhibit:
         _bars(axes, where, [record.wrong_stops for record in curved], COLORS[1], "curved: wrong stops")
         axes.axhline(10, color=GREY, ls=":", lw=1, label="δ = 10 %")
         axes.set(xlabel="correlation of neighbouring steps", ylabel="decision errors (%)", ylim=(0, None))
-        figure.legend(loc="outside upper center", ncols=2, columnspacing=1.2)
+        figure.legend(loc="outside upper center", ncols=3)
 
     title = "Where the independence assumption breaks"
     return Exhibit(

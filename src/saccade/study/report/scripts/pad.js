@@ -74,11 +74,9 @@ function makePad(element, begun, drawn) {
       pen.setAttribute("cy", to[1]);
       if (down) draw(to);
     } else if (event.key === " ") {
-      if (event.repeat) {
-        // held down: one touch is meant
-      } else if (down) {
+      if (!event.repeat && down) {
         lift();
-      } else {
+      } else if (!event.repeat) {
         touch(at);
         element.classList.add("down");
       }

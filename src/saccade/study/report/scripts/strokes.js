@@ -15,23 +15,29 @@ function distanceToSegment(x, y, [ax, ay], [bx, by]) {
   return Math.hypot(x - ax - along * dx, y - ay - along * dy);
 }
 
-/** Return 784 shades from 0 to 255 of strokes, each a list of points, drawn with a round pen. */
-function inked(strokes) {
-  const shades = new Uint8Array(SIDE * SIDE);
+/** Return the first and the last pixel along an axis that a segment with this reach may touch. */
+function touched(a, b, reach) {
+  const within = (pixel) => Math.min(Math.max(pixel, 0), SIDE - 1);
+  return [within(Math.ceil(Math.min(a, b) - reach)), within(Math.floor(Math.max(a, b) + reach))];
+}
+
+/** Darken the pixels along a segment; a pixel's shade is how far the round pen covers it. */
+function ink(shades, a, b) {
   const reach = RADIUS + 0.5;
-  const within = (value) => Math.min(Math.max(value, 0), SIDE - 1);
-  for (const stroke of strokes) {
-    for (let k = 0; k < stroke.length; k++) {
-      const a = stroke[Math.max(k - 1, 0)], b = stroke[k];
-      for (let row = within(Math.ceil(Math.min(a[1], b[1]) - reach)); row <= within(Math.floor(Math.max(a[1], b[1]) + reach)); row++) {
-        for (let column = within(Math.ceil(Math.min(a[0], b[0]) - reach)); column <= within(Math.floor(Math.max(a[0], b[0]) + reach)); column++) {
-          const covered = Math.min(Math.max(reach - distanceToSegment(column, row, a, b), 0), 1);
-          const place = row * SIDE + column;
-          shades[place] = Math.max(shades[place], Math.round(255 * covered));
-        }
-      }
+  const [left, right] = touched(a[0], b[0], reach), [top, bottom] = touched(a[1], b[1], reach);
+  for (let row = top; row <= bottom; row++) {
+    for (let column = left; column <= right; column++) {
+      const covered = Math.min(Math.max(reach - distanceToSegment(column, row, a, b), 0), 1);
+      const place = row * SIDE + column;
+      shades[place] = Math.max(shades[place], Math.round(255 * covered));
     }
   }
+}
+
+/** Return 784 shades from 0 to 255 of strokes, each a list of points. */
+function inked(strokes) {
+  const shades = new Uint8Array(SIDE * SIDE);
+  for (const stroke of strokes) stroke.forEach((point, k) => ink(shades, stroke[Math.max(k - 1, 0)], point));
   return shades;
 }
 
@@ -54,8 +60,8 @@ function moved(strokes, map) {
 /** Return strokes, in any units in which the pad is 28 wide, as an image of 784 shades. */
 function asImage(strokes) {
   const points = strokes.flat();
-  const [left, right] = [Math.min(...points.map(([x]) => x)), Math.max(...points.map(([x]) => x))];
-  const [top, bottom] = [Math.min(...points.map(([, y]) => y)), Math.max(...points.map(([, y]) => y))];
+  const xs = points.map(([x]) => x), ys = points.map(([, y]) => y);
+  const left = Math.min(...xs), right = Math.max(...xs), top = Math.min(...ys), bottom = Math.max(...ys);
   const scale = (BOX - 2 * RADIUS) / Math.max(right - left, bottom - top, SMALLEST);
   const fitted = moved(strokes, ([x, y]) => [
     CENTRE + scale * (x - (left + right) / 2),

@@ -73,10 +73,13 @@ function makeWalk(svg, plan) {
       svgElement("polyline", { class: "boundary", points: points(line) }),
       svgText("clear: stop", { class: "hint", x: to - 8, y: PLOT.top + 20, "text-anchor": "end" }),
       svgElement("polyline", { class: "walk", points: points(places) }),
-      ...places.flatMap(([x, y], k) => [
-        svgElement("circle", { class: k === places.length - 1 ? "now" : "then", cx: x, cy: y, r: k === places.length - 1 ? 9 : 6.5 }),
-        svgText(seen[k].best, { class: k === places.length - 1 ? "now" : "then", x, y: y + 4, "text-anchor": "middle" }),
-      ]),
+      ...places.flatMap(([x, y], k) => {
+        const last = k === places.length - 1, kind = last ? "now" : "then";
+        return [
+          svgElement("circle", { class: kind, cx: x, cy: y, r: last ? 9 : 6.5 }),
+          svgText(seen[k].best, { class: kind, x, y: y + 4, "text-anchor": "middle" }),
+        ];
+      }),
     );
   };
 }

@@ -111,9 +111,8 @@ function watchDigits(section, content) {
   find("again").addEventListener("click", play);
   find("samples").children[content.begin].click();
   // What the visitor asks for is announced, unlike this first reading.
-  for (const act of ["click", "keydown", "pointerdown"]) {
-    section.addEventListener(act, () => find("words").setAttribute("aria-live", "polite"), { once: true, capture: true });
-  }
+  const announce = () => find("words").setAttribute("aria-live", "polite");
+  for (const act of ["click", "keydown", "pointerdown"]) section.addEventListener(act, announce, { once: true, capture: true });
 }
 
 watchDigits(document.getElementById("draw"), JSON.parse(document.getElementById("content").textContent));
