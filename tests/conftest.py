@@ -2,6 +2,7 @@
 
 import fcntl
 import pickle
+import shutil
 
 import pytest
 from hypothesis import settings
@@ -13,7 +14,7 @@ from saccade.study.report import page
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
-TINY = Size(permutations=1, walks=100, lengths=(64, 256, 1024), longest=13)
+TINY = Size(permutations=1, walks=100, lengths=(64, 256, 1024), longest=13, images=10_000)
 
 
 @pytest.fixture(scope="session")
@@ -33,6 +34,20 @@ def reproduction(tmp_path_factory, worker_id):
 def html(reproduction):
     """The page of these experiments."""
     return page.render(reproduction)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A real browser; of one module, because an event loop runs as long as it does."""
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if found is None:
+        pytest.skip("no Chromium on this machine: install Debian's package chromium to run the page in a browser")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
+        yield started
+        started.close()
 
 
 def run_tiny():

@@ -9,11 +9,13 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from urllib.error import URLError
 
 import pytest
 
 from saccade import __version__
 from saccade.cli.main import run
+from saccade.data import mnist
 from saccade.study.experiments import reproduction as experiments
 from saccade.study.report import page, records
 
@@ -100,6 +102,21 @@ def test_a_link_is_followed_and_stays_one(at_once, tmp_path):
     assert run(["reproduce", "--out", str(link)]) == 0
     assert link.is_symlink()
     assert target.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_without_mnist_one_line_says_so_before_anything_is_run(monkeypatch, tmp_path, capsys):
+    def offline(scratch):
+        raise URLError("no route to host")
+
+    monkeypatch.setattr(mnist, "_places", list)
+    monkeypatch.setattr(mnist, "_download", offline)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(experiments, "Parallel", lambda **options: pytest.fail("experiments were run"))
+    assert run(["reproduce", "--out", str(tmp_path / "page.html")]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert re.fullmatch(r"saccade: MNIST could not be fetched.*no route to host.*SACCADE_DATA.*\n", printed.err)
+    assert not (tmp_path / "page.html").exists()
 
 
 def test_a_pipe_gets_utf8_whatever_the_locale_says(at_once, tmp_path, monkeypatch):

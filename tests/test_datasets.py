@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import lzma
 import shutil
+import traceback
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,9 +14,11 @@ from urllib.error import URLError
 
 import numpy as np
 import pytest
+import sklearn.datasets
 
+from saccade import Pegasos
 from saccade.data import mnist
-from saccade.datasets import load_mnist
+from saccade.datasets import load_digits, load_mnist
 
 ARCHIVE = Path(__file__).resolve().parents[1] / "data" / "mnist.xz"
 TRAIN_COUNTS = [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
@@ -192,13 +196,17 @@ def test_found_nowhere_it_is_fetched_once(ten: Arrays, cached: Path, openml: Any
 @pytest.mark.parametrize("error", [URLError("no route to host"), TimeoutError("timed out"), ValueError("HTTP 412")])
 def test_a_fetch_that_fails_gives_advice_and_leaves_no_file(error: Exception, cached: Path, openml: Any) -> None:
     def fail() -> None:
+        warnings.warn("Retrying...", stacklevel=2)
         raise error
 
     openml(fail)
     with pytest.raises(OSError, match="point SACCADE_DATA at that folder") as refusal:
         load_mnist()
     assert str(error) in str(refusal.value)
-    assert refusal.value.__cause__ is error
+    assert "load_digits" in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+    shown = "".join(traceback.format_exception(refusal.value))
+    assert shown.count("Traceback") == 1  # what failed in the network's layers is not shown
     assert files_below(cached.parents[1]) == []
 
 
@@ -230,3 +238,27 @@ def test_without_xdg_cache_home_the_cache_is_in_the_home_folder(
     path.parent.mkdir(parents=True)
     shutil.copy(ARCHIVE, path)
     assert load_mnist()[0].shape == (12089, 784)
+
+
+@pytest.mark.parametrize("pair", [None, (2, 3), (9, 4)])
+def test_small_digits_are_scikit_learns_in_the_form_of_mnist(pair: tuple[int, int] | None) -> None:
+    X, y = sklearn.datasets.load_digits(return_X_y=True)
+    X_train, y_train, X_test, y_test = load_digits(pair)
+    kept = np.isin(y, range(10) if pair is None else pair)
+    np.testing.assert_array_equal(np.concatenate([X_train, X_test]), X[kept])
+    np.testing.assert_array_equal(np.concatenate([y_train, y_test]), y[kept])
+    assert len(y_test) == kept[-600:].sum()
+    for small, of_mnist in zip((X_train, y_train, X_test, y_test), load_mnist(pair), strict=True):
+        assert (small.dtype, small.ndim) == (of_mnist.dtype, of_mnist.ndim)
+
+
+def test_without_mnist_a_pair_is_learned_from_small_digits() -> None:
+    X_train, y_train, X_test, y_test = load_digits((2, 3))
+    model = Pegasos(random_state=0).fit(X_train / np.float32(16), y_train)
+    reading = model.read(X_test / np.float32(16))
+    assert np.mean(reading.label == y_test) > 0.9
+
+
+def test_a_bad_pair_of_small_digits_is_refused() -> None:
+    with pytest.raises(ValueError, match="two different digits"):
+        load_digits((2, 2))

@@ -10,9 +10,12 @@ import pytest
 from conftest import TINY
 
 from saccade import ConstantSTST, Pegasos
+from saccade.data.mnist import load_mnist
+from saccade.reading.arrays import ArraySource
+from saccade.reading.reader import read_plan
 from saccade.study.experiments import claims, curves, errata, findings, stopped_prediction, walks
 from saccade.study.experiments.comparison import HONEST, PAPER
-from saccade.study.experiments.digits import PAPER_PAIRS, derived_seed, load_pair, score
+from saccade.study.experiments.digits import PAPER_PAIRS, derived_seed, load_pair, scaled, score
 from saccade.study.experiments.reproduction import run_all, tasks
 from saccade.study.experiments.summaries import Summary, pick, summarise
 from saccade.study.report import records, text
@@ -48,6 +51,29 @@ def test_a_budget_is_what_the_attentive_learner_read(reproduction):
             algorithm="attentive",
         )
         assert run.features_learned == round(attentive.features_learned)
+
+
+def test_the_reader_of_ten_digits_does_as_well_as_is_said(reproduction):
+    ten = reproduction.ten_digits
+    _, _, X_test, y_test = load_mnist(None)
+    stopped, full = (
+        read_plan(plan, ArraySource(scaled(X_test))) for plan in (ten.reader.plan, ten.reader.plan.without_stops())
+    )
+    label, full_label = stopped.margin.argmax(axis=1), full.margin.argmax(axis=1)
+    assert ten.score.error_full == pytest.approx(100 * np.mean(full_label != y_test))
+    assert ten.score.error_full < 15
+    assert ten.score.error_stopped == pytest.approx(100 * np.mean(label != y_test))
+    assert ten.score.features_predicted == stopped.n_read.mean() < 784 / 2
+    assert ten.changed == pytest.approx(100 * np.mean(label != full_label))
+    assert all(np.mean(label[full_label == digit] != digit) <= ten.delta for digit in range(10))
+
+
+def test_test_digits_to_choose_from_go_from_easy_to_hard(reproduction):
+    reader = reproduction.ten_digits.reader
+    n_read = read_plan(reader.plan, ArraySource(scaled(reader.images))).n_read.reshape(3, 10)
+    assert reader.labels.tolist() == 3 * list(range(10))
+    assert (n_read[0] <= n_read[1]).all()
+    assert (n_read[1] < n_read[2]).all()
 
 
 def test_a_full_reader_reads_all_and_its_stopped_prediction_is_the_full_one(reproduction):

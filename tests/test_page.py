@@ -1,14 +1,13 @@
 """The page, as text and as a real browser shows it."""
 
 import re
-import shutil
 
 import pytest
+from matplotlib.figure import Figure
+from playwright.sync_api import expect
 
 from saccade.study.experiments import claims, findings
 from saccade.study.report import page
-
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
 def test_every_claim_and_erratum_is_on_the_page(reproduction, html):
@@ -32,28 +31,51 @@ def test_every_plot_has_a_table_beside_it(html):
 def test_the_page_refers_to_nothing_outside_itself(html):
     namespaces = {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
     assert set(re.findall(r"https?://[^\s\"'<>]+", html)) <= namespaces
-    assert "<script" not in html
+    assert "default-src 'none'" in html  # the browser itself would refuse to fetch anything
+    assert "<script src" not in html
 
 
-def test_the_same_records_give_the_same_bytes(reproduction, html):
-    assert page.render(reproduction) == html
+def test_the_drawing_comes_first_then_the_easy_and_the_hard_digit_then_the_words(html):
+    assert re.findall(r'<section id="([^"]+)"', html)[:5] == ["draw", "paper", "attention", "glossary", "claims"]
+    assert html.index("An easy and a hard digit") < html.index("<h2>The words")
+
+
+def test_a_sentence_stands_above_every_table(html):
+    assert len(re.findall(r"<p>[^<]+\.</p>\s*<div class=\"scroll\"", html)) == html.count("<table")
+
+
+@pytest.fixture(scope="module")
+def again(reproduction):
+    """The page, rendered once more, and the figures on it."""
+    drawn, save = [], Figure.savefig
+
+    def keep(figure, *arguments, **named):
+        save(figure, *arguments, **named)
+        drawn.append(figure)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Figure, "savefig", keep)
+        return page.render(reproduction), drawn
+
+
+def test_no_legend_covers_a_plot(again):
+    _, drawn = again
+    assert sum(len(figure.legends) for figure in drawn) >= 15
+    for figure in drawn:
+        assert all(axes.get_legend() is None for axes in figure.axes)
+        for legend in figure.legends:
+            box = legend.get_window_extent()
+            assert not any(box.overlaps(axes.get_window_extent()) for axes in figure.axes)
+            assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
+
+
+def test_the_same_records_give_the_same_bytes(again, html):
+    assert again[0] == html
 
 
 def test_names_inside_the_plots_are_used_once(html):
     names = re.findall(r'\bid="([^"]+)"', html)
     assert len(names) == len(set(names))
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if BROWSER is None:
-        pytest.skip("no Chromium on this machine: install Debian's package chromium to run the page in a browser")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox", "--disable-gpu"])
-        yield started
-        started.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -90,4 +112,29 @@ def test_a_browser_shows_every_figure_and_asks_for_nothing_else(browser, html, t
     brightness = [sum(map(int, re.findall(r"\d+", color)[:3])) for color in (ink, paper)]
     assert (brightness[0] < brightness[1]) == (scheme == "light")
     assert abs(brightness[0] - brightness[1]) > 400
+    seen.close()
+
+
+MARKS = """[...document.querySelectorAll(".scroll")].map(region => ({
+    wide: region.scrollWidth > region.clientWidth + 1,
+    focusable: region.tabIndex === 0,
+    named: region.getAttribute("role") === "group" && region.getAttribute("aria-label").length > 10,
+    hint: getComputedStyle(region, "::before").content.includes("scroll")}))"""
+
+
+def test_tables_that_are_too_wide_say_that_they_scroll(browser, html, tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text(html, encoding="utf-8")
+    seen = browser.new_page(viewport={"width": 380, "height": 900})
+    seen.goto(path.as_uri())
+    seen.wait_for_selector(".scrolls")
+    narrow = seen.evaluate(MARKS)
+    assert all(mark["focusable"] == mark["hint"] == mark["wide"] and mark["named"] for mark in narrow)
+    assert 5 < sum(mark["wide"] for mark in narrow) < len(narrow) - 5
+    seen.focus(".scrolls")
+    seen.keyboard.press("ArrowRight")
+    expect(seen.locator(".scrolls").first).not_to_have_js_property("scrollLeft", 0, timeout=60_000)
+    seen.set_viewport_size({"width": 1280, "height": 900})
+    seen.wait_for_selector(".scrolls", state="detached")
+    assert not any(mark["focusable"] or mark["hint"] or mark["wide"] for mark in seen.evaluate(MARKS))
     seen.close()

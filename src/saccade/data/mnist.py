@@ -12,6 +12,7 @@ import io
 import lzma
 import os
 import tarfile
+import warnings
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -21,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["load_mnist"]
+__all__ = ["kept_digits", "load_mnist"]
 
 _ARCHIVE = "mnist.xz"
 _MEMBERS = (
@@ -81,7 +82,7 @@ def load_mnist(
     >>> X_train.shape, X_test.shape  # doctest: +SKIP
     ((12089, 784), (2042, 784))
     """
-    digits = _digits(pair)
+    digits = kept_digits(pair)
     mnist = _read(_locate())
     train, test = np.isin(mnist.y_train, digits), np.isin(mnist.y_test, digits)
     return (
@@ -92,7 +93,7 @@ def load_mnist(
     )
 
 
-def _digits(pair: tuple[int, int] | None) -> list[int]:
+def kept_digits(pair: tuple[int, int] | None) -> list[int]:
     """Return the digits to keep, in ascending order."""
     if pair is None:
         return list(range(10))
@@ -203,19 +204,22 @@ def _fetch(target: Path) -> None:
             _pack(part, _checked(_download(scratch)))
             os.replace(part, target)
     # A download fails in many ways (no network, a server's error, a cut stream, a full disk, altered
-    # content): the advice is the same for all, and the cause stays attached.
+    # content): the advice is the same for all, and a traceback through the network's layers would bury it.
     except Exception as error:
         raise OSError(
             f"MNIST could not be fetched from OpenML into {target}: {error}. Nothing was kept. "
-            f"Load again once there is a connection, or {_BY_HAND}."
-        ) from error
+            f"Load again once there is a connection, or {_BY_HAND}. Without either, saccade.datasets.load_digits "
+            "gives scikit-learn's small digits in the same form."
+        ) from None
 
 
 def _download(scratch: str) -> _Mnist:
     """Return MNIST as OpenML sends it: the training rows, then the test rows, both in original order."""
     from sklearn.datasets import fetch_openml  # type: ignore[import-untyped, unused-ignore]
 
-    # This parser needs no pandas; the download itself goes when the scratch folder does.
-    bunch = fetch_openml("mnist_784", version=1, as_frame=False, parser="liac-arff", data_home=scratch)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that it is tried once more: whether it failed for good is what matters
+        # This parser needs no pandas; the download itself goes when the scratch folder does.
+        bunch = fetch_openml("mnist_784", version=1, as_frame=False, parser="liac-arff", data_home=scratch, n_retries=1)
     X, y = bunch.data.astype(np.uint8), bunch.target.astype(np.uint8)
     return _Mnist(X[:_TRAIN_ROWS], y[:_TRAIN_ROWS], X[_TRAIN_ROWS:], y[_TRAIN_ROWS:])

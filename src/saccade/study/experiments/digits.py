@@ -38,7 +38,12 @@ class Score:
 @lru_cache(maxsize=4)
 def load_pair(pair: Pair) -> Digits:
     X, y, X_test, y_test = load_mnist(pair)
-    return Digits(np.divide(X, 255, dtype=np.float32), y, np.divide(X_test, 255, dtype=np.float32), y_test)
+    return Digits(scaled(X), y, scaled(X_test), y_test)
+
+
+def scaled(X: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """Return pixels from 0 to 255 as shades from 0 to 1."""
+    return np.divide(X, 255, dtype=np.float32)
 
 
 def error_in_full(model: AttentiveLearner, digits: Digits) -> float:

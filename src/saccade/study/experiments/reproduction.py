@@ -9,6 +9,7 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
+from saccade.data.mnist import load_mnist
 from saccade.exceptions import LevelNotHeldWarning
 from saccade.study.experiments.all_pairs import PAIRS, PairRecord, learn_pair
 from saccade.study.experiments.attention import Attention, watch
@@ -23,6 +24,7 @@ from saccade.study.experiments.errata import (
     measure_levels,
 )
 from saccade.study.experiments.stopped_prediction import Trial, try_all
+from saccade.study.experiments.ten_digits import TenDigits, learn_ten
 from saccade.study.experiments.walks import (
     DELTAS,
     FORMS,
@@ -46,6 +48,7 @@ class Size:
     walks: int = 10_000
     lengths: tuple[int, ...] = LENGTHS
     longest: int = 16  # log2 of the longest walk for the stopping time
+    images: int = 50_000  # that ten digits are learned and planned on
 
 
 QUICK = Size(permutations=2, walks=1_000, lengths=LENGTHS[:3], longest=14)
@@ -66,6 +69,7 @@ class Reproduction:
     levels: list[LevelRecord]
     algorithms: list[AlgorithmRecord]
     attention: Attention
+    ten_digits: TenDigits
 
 
 Task = Callable[[], Any]
@@ -90,11 +94,13 @@ def tasks(seed: int, size: Size) -> dict[str, list[Task]]:
         "levels": [partial(measure_levels, p, k, seed) for p, k in product(LEVEL_PAIRS, permutations)],
         "algorithms": [partial(measure_algorithm, p, k, seed) for p, k in product(LEVEL_PAIRS, permutations)],
         "attention": [partial(watch, (2, 3), seed)],
+        "ten_digits": [partial(learn_ten, size.images, seed)],
     }
 
 
 def run_all(seed: int, size: Size, jobs: int, progress: Progress) -> Reproduction:
     """Run all tasks in ``jobs`` threads; ``progress`` is called after each of them."""
+    load_mnist()  # if it is missing, that is said before anything is run
     by_name = tasks(seed, size)
     names = [name for name, calls in by_name.items() for _ in calls]
     results: dict[str, list[Any]] = {name: [] for name in by_name}
@@ -106,5 +112,5 @@ def run_all(seed: int, size: Size, jobs: int, progress: Progress) -> Reproductio
         for name, result in zip(names, done, strict=True):
             results[name] += result if isinstance(result, list) else [result]
             progress()
-    [attention] = results.pop("attention")
-    return Reproduction(seed, size, **results, attention=attention)
+    [attention], [ten_digits] = results.pop("attention"), results.pop("ten_digits")
+    return Reproduction(seed, size, **results, attention=attention, ten_digits=ten_digits)

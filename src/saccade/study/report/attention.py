@@ -77,7 +77,12 @@ def _easy_and_hard(attention: Attention) -> Exhibit:
         "An easy and a hard digit",
         "Above: what was read of each. Below: the margin after each pixel, until it reaches the boundary.",
         picture(attention),
-        Table(_HEADER, [_describe(attention.easy), _describe(attention.hard)]),
+        Table(
+            f"The easy digit was clear after {len(attention.easy.order)} of its {N_PIXELS} pixels, the hard one after "
+            f"{len(attention.hard.order)}.",
+            _HEADER,
+            [_describe(attention.easy), _describe(attention.hard)],
+        ),
     )
 
 
@@ -94,5 +99,10 @@ def _gallery(attention: Attention) -> Exhibit:
         "Fewest and most",
         "The test digits that took fewest pixels (two rows above) and most (two rows below). Purple: said wrongly.",
         draw("Digits that took fewest and most pixels", paint, height=4.3),
-        Table(_HEADER, [_describe(image) for image in images]),
+        Table(
+            "Each line is a test digit: what it is, what was said, and how many pixels that took. A margin above zero "
+            f"speaks for a {attention.pair[1]}, one below for a {attention.pair[0]}.",
+            _HEADER,
+            [_describe(image) for image in images],
+        ),
     )

@@ -1,6 +1,7 @@
 """Plots of the three algorithms side by side."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -13,15 +14,52 @@ from saccade.study.experiments.summaries import pick, summarise
 from saccade.study.report.exhibits import COLORS, Exhibit, Section, Table, draw
 
 DELTA = 10  # per cent, in both modes
-PANELS: list[tuple[str, str, str, Callable[[Run], float]]] = [
-    ("Features read in learning", "features per example (of 784)", ".0f", lambda run: run.features_learned),
-    ("Error of the learned weights, read in full", "test error (%)", ".2f", lambda run: run.score.error_full),
-    ("Error when prediction stops early", "test error (%)", ".2f", lambda run: run.score.error_stopped),
-    ("Features read in prediction", "features per image (of 784)", ".0f", lambda run: run.score.features_predicted),
+
+
+class Panel(NamedTuple):
+    """A figure of every algorithm."""
+
+    title: str
+    unit: str
+    says: str
+    spec: str
+    value: Callable[[Run], float]
+
+
+PANELS = [
+    Panel(
+        "Features read in learning",
+        "features per example (of 784)",
+        "How many pixels of a training image were read on average: the fewer, the cheaper.",
+        ".0f",
+        lambda run: run.features_learned,
+    ),
+    Panel(
+        "Error of the learned weights, read in full",
+        "test error (%)",
+        "How many of 100 test digits got the wrong label when every pixel was read.",
+        ".2f",
+        lambda run: run.score.error_full,
+    ),
+    Panel(
+        "Error when prediction stops early",
+        "test error (%)",
+        "How many of 100 test digits got the wrong label when reading stopped as soon as the label seemed clear.",
+        ".2f",
+        lambda run: run.score.error_stopped,
+    ),
+    Panel(
+        "Features read in prediction",
+        "features per image (of 784)",
+        "How many pixels of a test digit were read before its label seemed clear.",
+        ".0f",
+        lambda run: run.score.features_predicted,
+    ),
 ]
-AUDITED = (
+AUDITED = Panel(
     "Important examples that were filtered",
     "share, as audited (%)",
+    "How many of 100 examples that the learner should have learned from it passed by; 10 may be.",
     ".1f",
     lambda run: 100 * run.decision_error,
 )
@@ -43,8 +81,8 @@ def section(reproduction: Reproduction, mode: str) -> Section:
             f"Mean and standard deviation over {reproduction.size.permutations} permutations of the data.",
         ],
         [
-            *(_panel(reproduction, mode, *panel, _rows(reproduction, mode)) for panel in PANELS),
-            *([] if paper else [_panel(reproduction, mode, *AUDITED, _rows(reproduction, mode, "attentive"))]),
+            *(_exhibit(reproduction, mode, panel, _rows(reproduction, mode)) for panel in PANELS),
+            *([] if paper else [_exhibit(reproduction, mode, AUDITED, _rows(reproduction, mode, "attentive"))]),
             *(_curve(reproduction, mode, pair) for pair in PAPER_PAIRS),
         ],
     )
@@ -60,17 +98,10 @@ def _label(algorithm: str, order: str) -> str:
     return f"{algorithm}, {ORDER_NAMES[order]}" if order else algorithm
 
 
-def _panel(
-    reproduction: Reproduction,
-    mode: str,
-    title: str,
-    unit: str,
-    spec: str,
-    value: Callable[[Run], float],
-    rows: list[tuple[str, str]],
-) -> Exhibit:
+def _exhibit(reproduction: Reproduction, mode: str, panel: Panel, rows: list[tuple[str, str]]) -> Exhibit:
+    title, unit = panel.title, panel.unit
     cells = {
-        (row, pair): summarise(reproduction.runs, value, mode=mode, pair=pair, algorithm=row[0], order=row[1])
+        (row, pair): summarise(reproduction.runs, panel.value, mode=mode, pair=pair, algorithm=row[0], order=row[1])
         for row in rows
         for pair in PAPER_PAIRS
     }
@@ -101,8 +132,9 @@ def _panel(
         f"{unit[0].upper()}{unit[1:]}, {where}.",
         draw(f"{title}, {where}", paint),
         Table(
+            panel.says,
             ["", *map(versus, PAPER_PAIRS)],
-            [[_label(*row), *(f"{cells[row, pair]:{spec}}" for pair in PAPER_PAIRS)] for row in rows],
+            [[_label(*row), *(f"{cells[row, pair]:{panel.spec}}" for pair in PAPER_PAIRS)] for row in rows],
         ),
     )
 
@@ -126,7 +158,7 @@ def _curve(reproduction: Reproduction, mode: str, pair: tuple[int, int]) -> Exhi
         ticks = [tick for tick in (0.2, 0.5, 1, 2, 5, 10, 20, 50) if min(map(np.min, lows.values())) <= tick]
         axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
         axes.set_yticks([], minor=True)
-        axes.legend(loc="upper right")
+        figure.legend(loc="outside upper center", ncols=len(names))
 
     chosen = np.linspace(0, len(means["full"]) - 1, 6).astype(int)
     title = f"Learning curves, {versus(pair)}"
@@ -137,6 +169,8 @@ def _curve(reproduction: Reproduction, mode: str, pair: tuple[int, int]) -> Exhi
         "learner. Attentive in sorted order, Budgeted permuted.",
         draw(f"{title}, {mode}", paint),
         Table(
+            "Each line is a moment of the pass: how many features each learner has read so far, and how many of 100 "
+            "test digits its weights then label wrongly.",
             [text for name in names for text in (f"{name}: features", "error (%)")],
             [
                 [text for name in names for text in (f"{features[name][k]:,.0f}", f"{means[name][k]:.2f}")]

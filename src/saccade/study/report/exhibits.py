@@ -31,6 +31,9 @@ _STYLE: dict[Any, Any] = {
     "ytick.color": INK,
     "legend.frameon": False,
     "legend.fontsize": 8,
+    "legend.handlelength": 1.3,
+    "legend.handletextpad": 0.5,
+    "legend.columnspacing": 1.2,
     "lines.linewidth": 1.4,
     "figure.facecolor": "none",
     "axes.facecolor": "none",
@@ -39,8 +42,9 @@ _STYLE: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class Table:
-    """Cells as text; the first column names the row."""
+    """Cells as text, the first column of which names the row, and a sentence in plain words to read them by."""
 
+    says: str
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
 

@@ -42,6 +42,7 @@ def section(reproduction: Reproduction) -> Section:
                 "Features read per test image",
                 "features (of 784)",
                 "Of 784, when prediction stops early. Mean over the permutations.",
+                "How many pixels of an image are read on average to tell the line's digit from the column's.",
                 features,
                 ".0f",
                 "viridis",
@@ -51,6 +52,8 @@ def section(reproduction: Reproduction) -> Section:
                 "error (points)",
                 "Test error when prediction stops minus test error of the full read, in points; below zero stopping "
                 f"was better. The full read's error is {np.mean(list(errors.values())):.2f} % on average.",
+                "How many more of 100 images get the wrong label when reading stops early; with a minus, how many "
+                "fewer.",
                 losses,
                 ".2f",
                 "RdBu_r",
@@ -60,7 +63,7 @@ def section(reproduction: Reproduction) -> Section:
 
 
 def _heat_map(
-    title: str, unit: str, caption: str, values: dict[tuple[int, int], float], spec: str, colors: str
+    title: str, unit: str, caption: str, says: str, values: dict[tuple[int, int], float], spec: str, colors: str
 ) -> Exhibit:
     grid = np.full((10, 10), np.nan)
     for (a, b), value in values.items():
@@ -78,4 +81,4 @@ def _heat_map(
         axes.set_aspect("equal")
 
     rows = [[str(b), *(f"{grid[b, a]:{spec}}" if a < b else "" for a in range(9))] for b in range(1, 10)]
-    return Exhibit(title, caption, draw(title, paint, height=3.6), Table(["vs", *map(str, range(9))], rows))
+    return Exhibit(title, caption, draw(title, paint, height=3.6), Table(says, ["vs", *map(str, range(9))], rows))

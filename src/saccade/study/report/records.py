@@ -13,12 +13,14 @@ from saccade.version import __version__
 
 def as_json(reproduction: Reproduction) -> str:
     """Return a JSON object; values not measured are null."""
+    measured = asdict(reproduction)
+    del measured["ten_digits"]["reader"]  # weights and images, which the page carries
     content = {
         "version": __version__,
         "claims": [asdict(claim) for claim in claims(reproduction)],
         "errata": [asdict(erratum) for erratum in errata(reproduction)],
         "open_question": open_question(reproduction),
-        **asdict(reproduction),
+        **measured,
     }
     return json.dumps(_plain(content), ensure_ascii=False, allow_nan=False)
 

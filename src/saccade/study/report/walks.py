@@ -48,8 +48,7 @@ def _with_interval(values: Interval) -> str:
 
 def _percent_axes(figure: Figure, ylabel: str) -> Axes:
     axes = figure.subplots()
-    axes.plot([1, 30], [1, 30], color=GREY, lw=1, ls=":")
-    axes.annotate("as promised", (16, 16), color=GREY, rotation=35, ha="center", va="bottom", fontsize=8)
+    axes.plot([1, 30], [1, 30], color=GREY, lw=1, ls=":", label="as promised")
     ticks = [0.1, 0.3, 1, 3, 10, 30, 100]
     axes.set(xscale="log", yscale="log", xlabel="level asked for, δ (%)", ylabel=ylabel)
     axes.set_xticks([1, 2, 5, 10, 20, 30], ["1", "2", "5", "10", "20", "30"], minor=False)
@@ -70,9 +69,12 @@ def _bars(
     )
 
 
-def _by_length(lengths: Sequence[int], records: Sequence[WalkRecord], show: Callable[[WalkRecord], str]) -> Table:
+def _by_length(
+    says: str, lengths: Sequence[int], records: Sequence[WalkRecord], show: Callable[[WalkRecord], str]
+) -> Table:
     """Return a table of levels by lengths."""
     return Table(
+        says,
         ["δ (%)", *(f"n = {n:,}" for n in lengths)],
         [
             [f"{100 * delta:g}", *(show(record) for n in lengths for record in pick(records, delta=delta, n=n))]
@@ -94,7 +96,7 @@ def _constant_levels(reproduction: Reproduction) -> Exhibit:
         for n, color in zip(lengths, COLORS, strict=False):
             of_n = pick(records, n=n)
             _bars(axes, _levels(of_n), [r.missed_stops for r in of_n], color, f"n = {n:,}")
-        figure.legend(loc="outside upper center", ncols=4, columnspacing=1.2)
+        figure.legend(loc="outside upper center", ncols=5)
 
     title = "The constant boundary on independent walks"
     return Exhibit(
@@ -103,7 +105,13 @@ def _constant_levels(reproduction: Reproduction) -> Exhibit:
         "forms of the boundary are the same. Important walks end below the threshold, and the boundary is derived for "
         "those that end at it: so it errs less than it may. In per cent, with 95 % intervals; zeros are not drawn.",
         draw(title, paint),
-        _by_length(lengths, records, lambda record: _with_interval(record.missed_stops)),
+        _by_length(
+            "How many of 100 walks that should have been read to the end were stopped; δ says how many may be. In "
+            "brackets: the range that chance leaves open.",
+            lengths,
+            records,
+            lambda record: _with_interval(record.missed_stops),
+        ),
     )
 
 
@@ -115,7 +123,7 @@ def _forms(reproduction: Reproduction) -> Exhibit:
         for form, color in zip(FORMS, COLORS, strict=False):
             of_form = pick(reproduction.walks, form=form, theta=1.0, n=longest)
             _bars(axes, _levels(of_form), [r.missed_stops for r in of_form], color, form)
-        figure.legend(loc="outside upper center", ncols=3)
+        figure.legend(loc="outside upper center", ncols=4)
 
     rows = [
         [
@@ -134,9 +142,14 @@ def _forms(reproduction: Reproduction) -> Exhibit:
         title,
         f"θ one standard deviation above zero; in the plot n = {longest:,}. The boundary as printed, and as Algorithm "
         "1 simplifies it, lies higher than the exact form: it reads more and uses less of the errors it was allowed. "
-        "In the table: important walks stopped (%), with 95 % interval; mean steps.",
+        "In per cent, with 95 % intervals; zeros are not drawn.",
         draw(title, paint),
-        Table(["", *(f"δ = {100 * delta:g} %" for delta in DELTAS)], rows),
+        Table(
+            "How many of 100 important walks were stopped, in brackets the range that chance leaves open, and after "
+            "the semicolon how many steps were taken on average.",
+            ["", *(f"δ = {100 * delta:g} %" for delta in DELTAS)],
+            rows,
+        ),
     )
 
 
@@ -151,15 +164,14 @@ def _curved_levels(reproduction: Reproduction, tail: str) -> Exhibit:
             _bars(axes, _levels(of_n), [r.wrong_stops for r in of_n], color, f"n = {n:,}")
             _bars(axes, _levels(of_n), [r.missed_stops for r in of_n], color, style="--")
         axes.set_ylim(0.03, 150)
-        figure.legend(loc="outside upper center", ncols=4, columnspacing=1.2)
+        figure.legend(loc="outside upper center", ncols=5)
 
     def show(record: WalkRecord) -> str:
         return f"{_with_interval(record.wrong_stops)}; {_with_interval(record.missed_stops)}"
 
     caption = (
         "Solid: wrong stops among all stops, which is what this boundary promises to keep below δ. Dashed: important "
-        "walks that were stopped. In the table, in per cent with 95 % intervals: wrong stops; important walks stopped. "
-        "Zeros are not drawn."
+        "walks that were stopped. In per cent, with 95 % intervals; zeros are not drawn."
     )
     if tail == "gaussian":
         [record] = pick(records, n=1024, delta=0.1)
@@ -169,8 +181,12 @@ def _curved_levels(reproduction: Reproduction, tail: str) -> Exhibit:
             "important walks. Where important examples are rarer than δ it may stop everything and still keep its "
             "promise. That is why our audit also measures how rare they are."
         )
+    says = (
+        "How many of 100 stops were wrong; δ says how many may be. After the semicolon, how many of 100 important "
+        "walks were stopped. In brackets: the range that chance leaves open."
+    )
     title = f"The curved boundary, {tail} tail"
-    return Exhibit(title, caption, draw(title, paint), _by_length(lengths, records, show))
+    return Exhibit(title, caption, draw(title, paint), _by_length(says, lengths, records, show))
 
 
 def _stopping(reproduction: Reproduction) -> Exhibit:
@@ -192,9 +208,12 @@ def _stopping(reproduction: Reproduction) -> Exhibit:
         )
         axes.loglog(lengths, lengths, color=COLORS[1], lw=1, label="full computation")
         axes.set(xlabel="length of the walk, n (steps)", ylabel="mean stopping time (steps)")
-        axes.legend(loc="upper left")
+        figure.legend(loc="outside upper center", ncols=3)
 
+    shortest, longest = reproduction.stops[0], reproduction.stops[-1]
     table = Table(
+        f"A walk of {shortest.n:,} steps is read to {100 * shortest.mean / shortest.n:.0f} % on average, one of "
+        f"{longest.n:,} steps to {100 * longest.mean / longest.n:.0f} %.",
         ["n", "mean steps", "standard error", "of the walk (%)"],
         [
             [f"{s.n:,}", f"{s.mean:,.1f}", f"{s.standard_error:.1f}", f"{100 * s.mean / s.n:.1f}"]
@@ -221,10 +240,9 @@ def _correlated(reproduction: Reproduction) -> Exhibit:
         axes = figure.subplots()
         _bars(axes, where, [record.missed_stops for record in constant], COLORS[0], "constant: important stopped")
         _bars(axes, where, [record.wrong_stops for record in curved], COLORS[1], "curved: wrong stops")
-        axes.axhline(10, color=GREY, ls=":", lw=1)
-        axes.annotate("δ = 10 %", (0, 10), color=GREY, va="bottom", fontsize=8)
+        axes.axhline(10, color=GREY, ls=":", lw=1, label="δ = 10 %")
         axes.set(xlabel="correlation of neighbouring steps", ylabel="decision errors (%)", ylim=(0, None))
-        axes.legend(loc="upper left")
+        figure.legend(loc="outside upper center", ncols=3)
 
     title = "Where the independence assumption breaks"
     return Exhibit(
@@ -234,6 +252,9 @@ def _correlated(reproduction: Reproduction) -> Exhibit:
         "intervals.",
         draw(title, paint),
         Table(
+            f"The constant boundary stops {_share(constant[0].missed)} of 100 important walks where steps are "
+            f"independent, and {_share(constant[-1].missed)} where neighbours are correlated by {where[-1]:g}. In "
+            "brackets: the range that chance leaves open.",
             ["correlation", "constant: important stopped", "curved: wrong stops", "curved: important stopped"],
             [
                 [f"{a.persistence:g}", *map(_with_interval, (a.missed_stops, b.wrong_stops, b.missed_stops))]
