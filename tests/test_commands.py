@@ -284,6 +284,7 @@ class Terminal(io.StringIO):
 def test_learning_shows_rows_and_how_far_it_is_on_a_terminal(folder, capsys, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(sys, "stderr", Terminal())
+        patched.setattr(progress, "SECONDS_BEFORE", 0)
         patched.setattr(progress, "SECONDS_BETWEEN", 0)
         output = saccade_prints(capsys, "fit", "train.csv", "--target", "kind", "-o", "m", "--max-iter", 1)
         seen = sys.stderr.getvalue()
