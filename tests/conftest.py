@@ -2,6 +2,7 @@
 
 import fcntl
 import pickle
+import shutil
 
 import pytest
 from hypothesis import settings
@@ -33,6 +34,20 @@ def reproduction(tmp_path_factory, worker_id):
 def html(reproduction):
     """The page of these experiments."""
     return page.render(reproduction)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A real browser; of one module, because an event loop runs as long as it does."""
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if found is None:
+        pytest.skip("no Chromium on this machine: install Debian's package chromium to run the page in a browser")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
+        yield started
+        started.close()
 
 
 def run_tiny():

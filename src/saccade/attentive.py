@@ -65,6 +65,7 @@ from saccade.reading.samples import Drawn, draw
 from saccade.reading.sources import Source
 from saccade.reading.sparse import CsrSource
 from saccade.reading.tables import as_table, refuse_other_containers, take_rows
+from saccade.showing.mixin import ShowingMixin
 
 __all__ = ["AttentiveClassifier", "attend"]
 
@@ -145,7 +146,7 @@ when_too_few, n_jobs, random_state
     ).fit(X, y)
 
 
-class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class AttentiveClassifier(AskingMixin, ShowingMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """A classifier that stops reading features, or trees, once a row's label is clear, under a certified promise.
 
     ``fit`` fits the estimator on half of the rows, and plans and calibrates on others. With a ``FrozenEstimator``

@@ -9,8 +9,9 @@ from typing import Any
 import click
 
 from saccade.cli.ask import ask
-from saccade.cli.attend import attend, inspect_model
+from saccade.cli.attend import attend
 from saccade.cli.fit import fit
+from saccade.cli.inspect import inspect_model
 from saccade.cli.predict import evaluate, predict
 from saccade.cli.reproduce import reproduce
 from saccade.cli.watch import watch
