@@ -240,7 +240,7 @@ CONTRASTS = """() => {
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(380, "dark"), (1280, "light")])
-@pytest.mark.parametrize("name", ["groups", "trees", "hostile", "few rows", "a learner of four"])
+@pytest.mark.parametrize("name", ["groups", "trees", "500 features", "hostile", "few rows", "a learner of four"])
 def test_a_browser_shows_it_on_a_phone_and_on_a_desk_by_day_and_by_night(browser, tmp_path, name, width, scheme):
     html = render(MODELS[name](), "model.saccade")
     path = tmp_path / "page.html"
