@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import lzma
 import shutil
-import traceback
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -194,16 +192,13 @@ def test_found_nowhere_it_is_fetched_once(ten: Arrays, cached: Path, openml: Any
 @pytest.mark.parametrize("error", [URLError("no route to host"), TimeoutError("timed out"), ValueError("HTTP 412")])
 def test_a_fetch_that_fails_gives_advice_and_leaves_no_file(error: Exception, cached: Path, openml: Any) -> None:
     def fail() -> None:
-        warnings.warn("A network error occurred while downloading. Retrying...", UserWarning, stacklevel=2)
         raise error
 
     openml(fail)
     with pytest.raises(OSError, match="point SACCADE_DATA at that folder") as refusal:
         load_mnist()
     assert str(error) in str(refusal.value)
-    shown = "".join(traceback.format_exception(refusal.value))
-    assert shown.count("Traceback") == 1  # and not that of the download, which goes over screens
-    assert "\n" not in str(refusal.value)
+    assert refusal.value.__cause__ is error
     assert files_below(cached.parents[1]) == []
 
 

@@ -12,7 +12,6 @@ import io
 import lzma
 import os
 import tarfile
-import warnings
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -204,22 +203,19 @@ def _fetch(target: Path) -> None:
             _pack(part, _checked(_download(scratch)))
             os.replace(part, target)
     # A download fails in many ways (no network, a server's error, a cut stream, a full disk, altered
-    # content): the advice is the same for all. What urllib went through, screens of it, tells nobody more.
+    # content): the advice is the same for all, and the cause stays attached.
     except Exception as error:
         raise OSError(
             f"MNIST could not be fetched from OpenML into {target}: {error}. Nothing was kept. "
             f"Load again once there is a connection, or {_BY_HAND}."
-        ) from None
+        ) from error
 
 
 def _download(scratch: str) -> _Mnist:
     """Return MNIST as OpenML sends it: the training rows, then the test rows, both in original order."""
     from sklearn.datasets import fetch_openml  # type: ignore[import-untyped, unused-ignore]
 
-    with warnings.catch_warnings():
-        # It tries again, and what comes of it is said.
-        warnings.filterwarnings("ignore", "A network error occurred", UserWarning)
-        # This parser needs no pandas; the download itself goes when the scratch folder does.
-        bunch = fetch_openml("mnist_784", version=1, as_frame=False, parser="liac-arff", data_home=scratch)
+    # This parser needs no pandas; the download itself goes when the scratch folder does.
+    bunch = fetch_openml("mnist_784", version=1, as_frame=False, parser="liac-arff", data_home=scratch)
     X, y = bunch.data.astype(np.uint8), bunch.target.astype(np.uint8)
     return _Mnist(X[:_TRAIN_ROWS], y[:_TRAIN_ROWS], X[_TRAIN_ROWS:], y[_TRAIN_ROWS:])
