@@ -132,8 +132,22 @@ def test_a_page_shows_the_plan_of_a_certified_model(folder, capsys):
     assert "<svg" in page
     assert "With 95 % confidence" in page
     assert run(["inspect", "a.saccade", "--html", "plan.html"]) == 2
+    saccade_prints(capsys, "inspect", "a.saccade", "--html", "plan.html", "--force")
+
+
+def test_a_page_shows_a_learner_that_is_not_certified(folder, capsys):
     saccade.save(Pegasos().fit(FRAME, labels), "m.saccade")
+    saccade_prints(capsys, "inspect", "m.saccade", "--html", "other.html")
+    assert "saccade attend m.saccade DATA" in (folder / "other.html").read_text()
+
+
+def test_without_jinja_one_line_names_the_extra(folder, capsys, monkeypatch):
+    saccade.save(Pegasos().fit(FRAME, labels), "m.saccade")
+    for name in ("inspection", "templates"):
+        monkeypatch.delitem(sys.modules, f"saccade.study.report.{name}", raising=False)
+    monkeypatch.setitem(sys.modules, "jinja2", None)
     assert run(["inspect", "m.saccade", "--html", "other.html"]) == 2
+    assert "saccade[report]" in capsys.readouterr().err
     assert not (folder / "other.html").exists()
 
 
@@ -284,6 +298,7 @@ class Terminal(io.StringIO):
 def test_learning_shows_rows_and_how_far_it_is_on_a_terminal(folder, capsys, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(sys, "stderr", Terminal())
+        patched.setattr(progress, "SECONDS_BEFORE", 0)
         patched.setattr(progress, "SECONDS_BETWEEN", 0)
         output = saccade_prints(capsys, "fit", "train.csv", "--target", "kind", "-o", "m", "--max-iter", 1)
         seen = sys.stderr.getvalue()

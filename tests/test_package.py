@@ -33,6 +33,7 @@ def test_the_public_names_are_these():
             "mapper",
             "rows",
             "save",
+            "show_progress",
             "simulate",
         ],
         key=str.lower,

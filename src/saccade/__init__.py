@@ -1,5 +1,6 @@
 """Additive classifiers that stop reading features as soon as the decision is clear."""
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from saccade.learners.pegasos import Pegasos
     from saccade.learners.perceptron import Perceptron
     from saccade.planning.boundaries import Budget, Conditional, ConstantSTST, CurvedSTST, Full
+    from saccade.reading.progress import show_progress
     from saccade.watching.watch import Watch
 
 # Where each public name lives. It is imported when it is first used: scikit-learn and numba take a second to import.
@@ -39,6 +41,7 @@ _HOMES = {
     "mapper": "saccade.data.mapping",
     "rows": "saccade.data.rows",
     "save": "saccade.files.models",
+    "show_progress": "saccade.reading.progress",
     "simulate": "saccade",
 }
 
@@ -62,8 +65,12 @@ __all__ = [
     "mapper",
     "rows",
     "save",
+    "show_progress",
     "simulate",
 ]
+
+# An application that has no handlers of its own is told nothing.
+logging.getLogger("saccade").addHandler(logging.NullHandler())
 
 
 def __getattr__(name: str) -> Any:

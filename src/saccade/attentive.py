@@ -1,5 +1,6 @@
 """Any fitted additive classifier, linear, of trees or over a raw table, read attentively, with a certificate."""
 
+import logging
 import math
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -58,14 +59,17 @@ from saccade.reading.parameters import (
 )
 from saccade.reading.partitions import is_collection, stand_in, with_whole_rows
 from saccade.reading.plan import Outcome, Reading
+from saccade.reading.progress import Progress
 from saccade.reading.reader import read_plan, read_some_in_full
 from saccade.reading.samples import Drawn, draw
 from saccade.reading.sources import Source
 from saccade.reading.sparse import CsrSource
 from saccade.reading.tables import as_table, refuse_other_containers, take_rows
+from saccade.showing.mixin import ShowingMixin
 
 __all__ = ["AttentiveClassifier", "attend"]
 
+_log = logging.getLogger(__name__)
 # Of the rows that do not calibrate, the estimator is fitted on this share, and the others plan.
 FITTING_SHARE = 0.75
 
@@ -142,7 +146,7 @@ when_too_few, n_jobs, random_state
     ).fit(X, y)
 
 
-class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class AttentiveClassifier(AskingMixin, ShowingMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """A classifier that stops reading features, or trees, once a row's label is clear, under a certified promise.
 
     ``fit`` fits the estimator on half of the rows, and plans and calibrates on others. With a ``FrozenEstimator``
@@ -270,8 +274,13 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
         self._check_parameters()
         if self.promise == "accuracy" and y is None:
             raise ValueError('promise="accuracy" needs y, the true label of each row of X. Pass it, or promise less.')
+        with Progress(label="Checking rows") as progress:
+            return self._fit(X, y, fit_params, progress)
+
+    def _fit(self, X: Any, y: Any, fit_params: dict[str, Any], progress: Progress) -> Self:
         drawn_from = None
         if is_collection(X):
+            progress.now("Drawing rows")
             X, y, drawn_from = self._drawn(X, y)
         given = X
         X, y = self._check_given(X, y)
@@ -284,7 +293,9 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
             estimator = FrozenEstimator(as_classifier(estimator.estimator))
         else:
             fitting, planning = np.split(planning, [round(FITTING_SHARE * planning.size)])
+            progress.now(f"Fitting on {fitting.size:,} rows")
             estimator = self._fitted(X, y, np.sort(fitting), fit_params)
+        progress.now(f"Reading {planning.size + calibration.size:,} rows")
         model = at_threshold(estimator, self.threshold)
         additive = named_by(take_apart(model), X)
         if _holds_objects(X) and not additive.takes_objects:
@@ -306,6 +317,8 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
             refuse_training_rows(estimator, X, np.concatenate([planning, calibration]))
         true = y if self.promise == "accuracy" else None
         plans_on, calibrates_on = (_sample(model, parts, X, true, rows) for rows in (planning, calibration))
+        progress.now(f"Planning on {planning.size:,} rows, calibrating on {calibration.size:,}")
+        _log.debug("%d parts of %d rows read after %.2f s", parts.coef.shape[1], X.shape[0], progress.seconds)
         offered = Given(X.shape[0], drawn_from)
         prepared = prepare(priced, plans_on, calibrates_on, terms, additive.classes, offered, seed)
         validate_data(self, X, skip_check_array=True)
@@ -313,6 +326,14 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
         self.plan_, self.certificate_, self.population_ = prepared.plan, prepared.certificate, prepared.population
         self.prices_ = prices
         self.__dict__.pop("_shared_questions", None)  # of an earlier fit
+        _log.info(
+            "planned on %d rows, %d checkpoints, and calibrated on %d in %.2f s: %s",
+            planning.size,
+            self.plan_.checkpoints.size,
+            calibration.size,
+            progress.seconds,
+            self.certificate_,
+        )
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -9,11 +9,13 @@ from typing import Any
 import click
 
 from saccade.cli.ask import ask
-from saccade.cli.attend import attend, inspect_model
+from saccade.cli.attend import attend
 from saccade.cli.fit import fit
+from saccade.cli.inspect import inspect_model
 from saccade.cli.predict import evaluate, predict
 from saccade.cli.reproduce import reproduce
 from saccade.cli.watch import watch
+from saccade.reading.progress import WIPE, show_progress
 from saccade.version import __version__
 
 INTERRUPTED = 130
@@ -32,7 +34,8 @@ for command in (ask, attend, evaluate, fit, inspect_model, predict, reproduce, w
 
 def _show_warning(message: Warning | str, *place: Any, **more: Any) -> None:
     """Print a warning in one line, as errors are, without the place in the code that it comes from."""
-    print(f"saccade: {message}", file=sys.stderr)
+    wipe = WIPE if sys.stderr.isatty() else ""  # a line of progress may stand there
+    print(f"{wipe}saccade: {message}", file=sys.stderr)
 
 
 def run(arguments: list[str]) -> int:
@@ -43,6 +46,7 @@ def run(arguments: list[str]) -> int:
         else:
             sys.stdout.reconfigure(encoding="utf-8")
     debug = "--debug" in arguments
+    show_progress()
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
@@ -74,4 +78,6 @@ def run(arguments: list[str]) -> int:
         what = str(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error} (see it with --debug)"
         print(f"saccade: {what}", file=sys.stderr)
         return 1
+    finally:
+        show_progress(False)
     return status if isinstance(status, int) else 0

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from saccade.cli.data import HELD_OUT, check_output, data_options, demanded_by, keep_model, loaded, opened, print_record
+from saccade.reading.progress import show_progress
 
 if TYPE_CHECKING:
     from saccade.reading.plan import Reading
@@ -55,6 +56,8 @@ def predict(
     where = None if out is None or str(out) == "-" else check_output(out, force, data)
     if where is not None:
         keep_model(model, where)
+    elif sys.stdout.isatty():
+        show_progress(False)  # the rows themselves are
     saved, rows, features, read = loaded(model), 0, 0, 0
     wanted = demanded_by(saved, target, header, others=False)
     with opened(data, wanted, kind) as source, _written_to(where) as stream:

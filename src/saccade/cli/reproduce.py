@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from saccade.files.writing import check_writable, write_whole
+from saccade.reading.progress import Progress
 
 
 @click.command(short_help="Run the paper's experiments: a table and a page.")
@@ -39,9 +40,8 @@ def reproduce(out: Path, quick: bool, seed: int, permutations: int | None, jobs:
     if permutations is not None:
         size = replace(size, permutations=permutations)
     length = sum(map(len, tasks(seed, size).values()))
-    silent = not sys.stderr.isatty()
-    with click.progressbar(length=length, label="Experiments", file=sys.stderr, hidden=silent) as bar:
-        reproduction = run_all(seed, size, jobs or os.cpu_count() or 1, progress=partial(bar.update, 1))
+    with Progress("of them done", label="Experiments", length=length) as progress:
+        reproduction = run_all(seed, size, jobs or os.cpu_count() or 1, progress=partial(progress.advance, 1))
     write_whole(target, page.render(reproduction).encode())
     print(records.as_json(reproduction) if as_json else text.render(reproduction))
     print(f"The page: {out}", file=sys.stderr)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from saccade.cli.data import demanded_by, file_options, loaded, one_line, opened
+from saccade.reading.progress import show_progress
 
 if TYPE_CHECKING:
     from saccade.data.batches import DataFile, Wanted
@@ -66,6 +67,8 @@ def watch(
     from saccade.data.batches import BadRows
     from saccade.data.reading import read_rows
 
+    if sys.stdout.isatty():
+        show_progress(False)  # a line for each batch is
     if data == "-" and kind not in (None, "csv"):
         raise click.UsageError("Standard input is read as CSV.")
     saved = loaded(model)

@@ -5,6 +5,7 @@ is split, and a saved learner resumes exactly; so learning that was killed and r
 without a break.
 """
 
+import logging
 import os
 from collections.abc import Callable, Sequence
 from copy import copy
@@ -37,6 +38,7 @@ from saccade.reading.progress import Progress
 
 __all__ = ["SECONDS_BETWEEN_CHECKPOINTS", "Learned", "learn", "learn_from"]
 
+_log = logging.getLogger(__name__)
 SECONDS_BETWEEN_CHECKPOINTS = 10.0
 # Margins of so many rows, times the number of classes beyond two, are remembered from one pass to the next: 64 MB.
 MOST_REMEMBERED = 2**23
@@ -69,8 +71,8 @@ def learn(
     r"""Learn from files in up to ``max_iter`` passes, in bounded memory, and return a fitted copy of the model.
 
     The data is read once for its labels and the scales of its columns, then in batches of some megabytes; rows are
-    shuffled within a batch, and known again in later passes, up to some millions of them. Progress is shown on a
-    terminal only. Where ``random_state`` is None, the copy has the seed that was drawn.
+    shuffled within a batch, and known again in later passes, up to some millions of them. Where ``random_state`` is
+    None, the copy has the seed that was drawn.
 
     A table with columns of texts is encoded: categories one-hot, those in fewer than 10 rows together, and missing
     values as one of them; numbers standardised, and missing ones at the mean. A column in which most texts differ, such
@@ -299,6 +301,7 @@ def _passes(
                 keep(model, Place(turn, number, batch.end, row, patience.best, patience.waited))
             if hasattr(model, "_learners") and _is_enough(model, turn + 1, patience):
                 break
+        _log.info("learned from %s in %.2f s", data.path, progress.seconds)
     model._memories = None
     return model
 

@@ -1,5 +1,6 @@
 """Prediction of the rows of a data file, as a model's ``predict`` does it, and its accuracy."""
 
+import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from functools import partial
@@ -17,6 +18,8 @@ from saccade.reading.progress import Progress
 from saccade.reading.sources import Source, column_source
 
 __all__ = ["Measured", "RowsRead", "measure", "read_rows"]
+
+_log = logging.getLogger(__name__)
 
 
 class Predictor(Protocol):
@@ -46,6 +49,7 @@ class RowsRead:
 
 def read_rows(model: Predictor, data: DataFile, bad: BadRows) -> Iterator[RowsRead]:
     """Predict a file piece by piece; of each no more is read than a certified model's plan asks for."""
+    rows = parts = 0
     with Progress("rows", label="Rows", length=data.length) as progress:
         for piece in data.pieces(bad):
             reading = model.predict_source(piece.source)
@@ -55,6 +59,9 @@ def read_rows(model: Predictor, data: DataFile, bad: BadRows) -> Iterator[RowsRe
             _report(bad, piece.good, readable, partial(_culprit, model, piece.source, data.names))
             yield RowsRead(_select(reading, readable), good, piece.bytes_read())
             progress.advance(good.size, piece.end)
+            rows, parts = rows + good.size, parts + int(reading.n_read.sum())
+            _log.debug("%d rows of %s, %.2f s", rows, data.path, progress.seconds)
+        _log.info("predicted %d rows of %s in %.2f s: %d parts read", rows, data.path, progress.seconds, parts)
 
 
 def _readable(reading: Reading) -> NDArray[np.bool_]:
@@ -144,6 +151,7 @@ def measure(model: Reader, data: DataFile, bad: BadRows, held_out: HeldOut | Non
             _report(bad, batch.good, readable, partial(_culprit, model, source, data.names))
             total += _measured(model.classes_, _select(reading, readable), _select(full, readable), codes[readable])
             progress.advance(len(batch.y), batch.end)
+        _log.info("measured on %d rows of %s in %.2f s", total.rows, data.path, progress.seconds)
     return total
 
 

@@ -18,7 +18,7 @@ NUMBERS: dict[str, type[int] | type[float]] = {
     "features_per_row": float,
     "n_features": int,
 }
-MORE = {"promise", "by_class", "by_stage", "worse", "better"}
+MORE = {"promise", "by_class", "by_stage", "worse", "better", "stored"}
 CLASS_RECORD = (int, int, int, int)
 # Counts beyond this are no counts of rows.
 LARGEST = 2**53
@@ -34,6 +34,7 @@ def certificate_parts(certificate: Certificate) -> dict[str, Any]:
         "by_stage": [[stage.read, stage.rows, stage.disagreements] for stage in certificate.by_stage],
         "worse": certificate.worse,
         "better": certificate.better,
+        **({"stored": True} if certificate.stored else {}),
     }
 
 
@@ -42,7 +43,9 @@ def certificate_from(stated: dict[str, Any], labels: list[Any], plan: Plan) -> C
     if not MORE & set(stated):
         stated = {"promise": "rows", "by_class": [], "by_stage": [], "worse": None, "better": None, **stated}
         stated.pop("upper_bound", None)
-    if set(stated) != {"delta", *MORE, *NUMBERS} or stated["promise"] not in ("classes", "rows", "accuracy"):
+    stated = {"stored": False, **stated}  # of rows that are not sparse nothing is said
+    known = set(stated) == {"delta", *MORE, *NUMBERS} and type(stated["stored"]) is bool
+    if not known or stated["promise"] not in ("classes", "rows", "accuracy"):
         raise ModelFileError(f"its certificate is {str(stated)[:80]}")
     numbers = {name: _number(stated[name], kind) for name, kind in NUMBERS.items()}
     if not 0 < numbers["confidence"] < 1:
@@ -58,6 +61,7 @@ def certificate_from(stated: dict[str, Any], labels: list[Any], plan: Plan) -> C
         worse=_count_or_none(stated["worse"]),
         better=_count_or_none(stated["better"]),
         noun=plan.noun,
+        stored=stated["stored"],
         **numbers,
     )
     if certificate.n_features != plan.n_units:

@@ -1,5 +1,6 @@
 """What all learners have in common: a scikit-learn classifier over online learners."""
 
+import logging
 import math
 import warnings
 from collections.abc import Callable
@@ -52,12 +53,14 @@ from saccade.reading.parameters import (
     whole,
 )
 from saccade.reading.plan import Outcome, Plan, Reading
+from saccade.reading.progress import Progress
 from saccade.reading.reader import read_plan
 from saccade.reading.sources import Source, column_source
 from saccade.version import __version__
 
 __all__ = ["AttentiveLearner"]
 
+_log = logging.getLogger(__name__)
 # Rows, and values in them, from which on margins are remembered.
 FEWEST_ROWS, FEWEST_VALUES = 1_000, 500_000
 
@@ -169,15 +172,18 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         rows = np.arange(X.shape[0], dtype=np.uint32)
         course = Course(learners, memory, self.shards, self.n_jobs)
         patience = Patience(self.tol, self.n_iter_no_change)
-        for turn in range(self.max_iter):
-            if self.shuffle:
-                shuffle(rows, seed, first + turn)
-            self._go_over(course, seen, codes, rows, weight)
-            course.grow_older()
-            self.n_iter_ = turn + 1
-            if patience.is_over(take_loss(learners) / (rows.size * len(learners))):
-                break
+        with Progress("rows", label="Learning", length=self.max_iter) as progress:
+            for turn in range(self.max_iter):
+                if self.shuffle:
+                    shuffle(rows, seed, first + turn)
+                self._go_over(course, seen, codes, rows, weight)
+                course.grow_older()
+                self.n_iter_ = turn + 1
+                progress.advance(rows.size, turn + 1)
+                if patience.is_over(take_loss(learners) / (rows.size * len(learners))):
+                    break
         course.done()
+        _log.info("learned from %d rows in %d passes, %.2f s", rows.size, self.n_iter_, progress.seconds)
         self._take(learners, classes, self._sketched(X, weight, going_on))
         self._remembered = Remembered(memory, known_by) if self.warm_start else None
         self._alarmed = warn_if_level_not_held(self._level, self.training_)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,8 @@ class Sample:
     labels: Labels
     full: NDArray[np.float64] | None = None  # (rows, scores) full margins, where they are not the sum of ``values``
     columns: Columns | None = None
+
+    counts_stored: ClassVar[bool] = False  # whether ``as_stored`` counts stored values, rather than parts
 
     def read(self, plan: Plan) -> Outcome:
         outcome = read_plan(plan, ArraySource(self.values))

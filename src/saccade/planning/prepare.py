@@ -99,6 +99,7 @@ def prepare(
         classes,
         plan.n_units,
         plan.noun,
+        stored=calibration.counts_stored,
     )
     mean, variance = planning.moments()
     population = Population(regression, mean, variance, *planning.ranges().joined(calibration.ranges()))

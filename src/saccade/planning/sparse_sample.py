@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,8 @@ class SparseSample(Sample):
 
     stored: CsrSource | None = None
     narrowed: Narrowed | None = None  # None where all columns are parts
+
+    counts_stored: ClassVar[bool] = True
 
     def as_stored(self, plan: Plan) -> Outcome:
         return self._source.run(plan if self.narrowed is None else self.narrowed.in_columns(plan))

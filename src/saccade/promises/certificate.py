@@ -56,7 +56,8 @@ class Certificate:
     by_stage : tuple of StageRecord, in reading order; empty likewise
     worse, better : int or None
         For ``promise="accuracy"``: calibration rows that only the full model labels rightly, and only this one.
-    noun : {"features", "trees"}, what a part is
+    noun : {"features", "terms", "trees"}, what a part is
+    stored : bool, whether it was of CSR rows, so that what was read is counted in stored values
     """
 
     promise: str
@@ -71,6 +72,7 @@ class Certificate:
     worse: int | None = None
     better: int | None = None
     noun: str = "features"  # what a part is
+    stored: bool = False  # whether stored values of CSR rows are counted, rather than parts
 
     def __str__(self) -> str:
         rows = "new rows such as the calibration rows, which the model must not have been fitted on"

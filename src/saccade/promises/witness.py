@@ -25,6 +25,8 @@ def certificate_of(
     classes: NDArray[Any],
     n_features: int,
     noun: str,
+    *,
+    stored: bool = False,
 ) -> Certificate:
     """Return what is promised, beside what was seen on the calibration rows."""
     differs = here != labels.full
@@ -38,6 +40,7 @@ def certificate_of(
         features_per_row=float(n_read.mean()),
         n_features=n_features,
         noun=noun,
+        stored=stored,
         by_class=_by_class(here, labels, classes, confidence),
         by_stage=tuple(
             StageRecord(int(read), int(np.sum(n_read == read)), int(np.sum(differs[n_read == read])))

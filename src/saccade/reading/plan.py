@@ -149,7 +149,7 @@ class Plan(NamedTuple):
             if len(asked) > MOST_NAMED:
                 shown += f" and {len(asked) - MOST_NAMED} more"
             which = f"{noun[:-1] if len(asked) == 1 else noun} {shown}" if self.of_trees else shown
-            lines.append(f"{which}: after {counts[k]} {noun[:-1] if counts[k] == 1 else noun}, {self._decides(k)}")
+            lines.append(f"{which}: after {counts[k]} {noun[:-1] if counts[k] == 1 else noun}, {self.decides(k)}")
         return "\n".join(lines)
 
     def _named(self, unit: int, names: Sequence[str] | None) -> str:
@@ -163,7 +163,8 @@ class Plan(NamedTuple):
         closed = self.upper[:, k] <= (0.0 if self.several else self.lower[:, k])
         return bool(closed.all())
 
-    def _decides(self, k: int) -> str:
+    def decides(self, k: int) -> str:
+        """Say which rows checkpoint k decides."""
         if self._decides_all(k):
             return "every row"
         if not self.several:

@@ -1,43 +1,110 @@
-"""Progress of long work, shown on a terminal only, and never in a pipe."""
+"""Progress of long work: a line on a terminal where it was asked for, and nothing anywhere else."""
 
 import sys
 import threading
 import time
+from contextlib import suppress
 from typing import Self
 
-__all__ = ["Progress"]
+__all__ = ["WIPE", "Progress", "show_progress"]
 
+# Work that is done sooner shows nothing.
+SECONDS_BEFORE = 1.0
 SECONDS_BETWEEN = 0.2
+# So often a thread looks whether the line is to be brought up to date.
+SECONDS_BETWEEN_LOOKS = 0.2
+# Back to the beginning of the line, and empty it.
+WIPE = "\r\033[K"
+
+_asked = False
+# Held by the work whose line is shown: work within it, or beside it in another thread, shows none.
+_line = threading.Lock()
+
+
+def show_progress(on: bool = True) -> None:
+    """Show the progress of work that takes over a second, as a line on a terminal that is erased at the end.
+
+    The command line does it by itself; from Python nothing is shown before this is called, and never in a pipe or a
+    file. What was done, and how long it took, is logged under ``logging.getLogger("saccade")``.
+
+    Examples
+    --------
+    >>> import saccade
+    >>> saccade.show_progress()
+    >>> saccade.show_progress(False)
+    """
+    global _asked
+    _asked = on
 
 
 class Progress:
-    """A line on standard error with a count and, where the length is known, a share; it is erased at the end."""
+    """What is being done and, where it is counted, how much of it: on standard error, if anybody asked to see it.
 
-    def __init__(self, unit: str, *, label: str = "", length: int | None = None) -> None:
+    A thread of its own brings the line up to date, so that it shows during a single long call, too.
+    """
+
+    def __init__(self, unit: str = "", *, label: str = "", length: int | None = None) -> None:
         self._unit, self._label, self._length = unit, label, length
         self._count = self._place = 0
-        self._last = time.monotonic()
-        self._visible = sys.stderr.isatty()
-        self._lock = threading.Lock()
+        self._began = time.monotonic()
+        self._due = self._began + SECONDS_BEFORE
+        self._lock, self._done = threading.Lock(), threading.Event()
+        self._shows = self._shown = False
+
+    @property
+    def seconds(self) -> float:
+        """Since the beginning."""
+        return time.monotonic() - self._began
 
     def __enter__(self) -> Self:
+        on_terminal = _asked and sys.stderr is not None and sys.stderr.isatty()
+        self._shows = on_terminal and _line.acquire(blocking=False)
+        if self._shows:
+            threading.Thread(target=self._keep_showing, daemon=True).start()
         return self
 
     def __exit__(self, *raised: object) -> None:
-        if self._visible:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
-
-    def advance(self, count: int, place: int = 0) -> None:
-        """Add to the count; ``place`` is the position reached, of the length."""
+        if not self._shows:
+            return
         with self._lock:
-            self._count, self._place = self._count + count, place
-            now = time.monotonic()
-            if self._visible and now - self._last >= SECONDS_BETWEEN:
-                self._last = now
-                print(f"\r{self._line()}", end="", file=sys.stderr, flush=True)
+            self._done.set()
+            if self._shown:
+                _write(WIPE)
+            _line.release()
 
-    def _line(self) -> str:
-        counted = f"{self._count:,} {self._unit}"
-        if self._length is None:
-            return counted
-        return f"{self._label}: {100 * self._place // max(self._length, 1):3}%, {counted}"
+    def now(self, label: str) -> None:
+        """Say what is being done from here on."""
+        with self._lock:
+            self._label = label
+        self._show()
+
+    def advance(self, count: int, place: int | None = None) -> None:
+        """Add to the count; ``place`` is the position reached, of the length, where that is not the count."""
+        with self._lock:
+            self._count += count
+            self._place = self._count if place is None else place
+        self._show()
+
+    def _keep_showing(self) -> None:
+        while not self._done.wait(SECONDS_BETWEEN_LOOKS):
+            self._show()
+
+    def _show(self) -> None:
+        if not self._shows:
+            return
+        with self._lock:
+            now = time.monotonic()
+            if now >= self._due and not self._done.is_set():
+                self._due, self._shown = now + SECONDS_BETWEEN, True
+                _write(f"{WIPE}{self._text()}")
+
+    def _text(self) -> str:
+        if self._length is not None:
+            share = 100 * self._place // max(self._length, 1)
+            return f"{self._label}: {share:3}%, {self._count:,} {self._unit}"
+        return f"{self._count:,} {self._unit}" if self._unit else f"{self._label}, {self.seconds:.0f} s"
+
+
+def _write(text: str) -> None:
+    with suppress(OSError, ValueError):  # the terminal may be gone
+        print(text, end="", file=sys.stderr, flush=True)

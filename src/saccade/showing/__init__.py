@@ -1,0 +1,1 @@
+"""What a certified model shows of itself: its plan as an outline, and a card for notebooks."""
