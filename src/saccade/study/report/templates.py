@@ -20,5 +20,5 @@ def template(name: str) -> Template:
 
 
 def text_of(name: str) -> str:
-    """Return a style sheet."""
+    """Return a style sheet or a script."""
     return files("saccade.study.report").joinpath(name).read_text(encoding="utf-8")
