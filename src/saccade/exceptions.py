@@ -1,20 +1,22 @@
 """The warnings that saccade gives; its errors are mostly ValueError and TypeError, as scikit-learn's users expect.
 
-UserWarning
-├── KernelsNotKeptWarning   compiled kernels cannot be kept, so each process compiles them anew
-├── LevelNotHeldWarning     the audit measured more decision errors than the level allows
-├── OneLabelWarning         a learner gives all rows one label
-├── OtherVersionWarning     a model was pickled by another version of saccade
-├── PromiseBrokenWarning    audited rows say that a promise is broken in production
-├── SuspectColumnWarning    a column of a file is likely no feature, or not the one that it should be
-└── UnevenScalesWarning     features differ in scale by decades
-ValueError
-├── CheckpointError         learning cannot go on from a checkpoint, or cannot keep one there
-├── DataFileError           a file of rows cannot be read
-├── ModelFileError          a file is no model that this version of saccade can load
-└── NotNumbersError         a column of a table holds something else than numbers
-RuntimeError
-└── PromiseBrokenError      audited rows say that a promise is broken, where that is to stop the work
+::
+
+    UserWarning
+    ├── KernelsNotKeptWarning   compiled kernels cannot be kept, so each process compiles them anew
+    ├── LevelNotHeldWarning     the audit measured more decision errors than the level allows
+    ├── OneLabelWarning         a learner gives all rows one label
+    ├── OtherVersionWarning     a model was pickled by another version of saccade
+    ├── PromiseBrokenWarning    audited rows say that a promise is broken in production
+    ├── SuspectColumnWarning    a column of a file is likely no feature, or not the one that it should be
+    └── UnevenScalesWarning     features differ in scale by decades
+    ValueError
+    ├── CheckpointError         learning cannot go on from a checkpoint, or cannot keep one there
+    ├── DataFileError           a file of rows cannot be read
+    ├── ModelFileError          a file is no model that this version of saccade can load
+    └── NotNumbersError         a column of a table holds something else than numbers
+    RuntimeError
+    └── PromiseBrokenError      audited rows say that a promise is broken, where that is to stop the work
 """
 
 from typing import Any
