@@ -66,15 +66,22 @@ class Certificate:
     delta : float, or dict of label to float
     confidence : float
     n_calibration : int
-    disagreement : float, share of the calibration rows whose label differs from the full model's
-    features_per_row : float, parts read per calibration row; of CSR rows, stored values
-    n_features : int, parts of the model
-    by_class : tuple of ClassRecord; empty for a model file of an older format
-    by_stage : tuple of StageRecord, in reading order; empty likewise
+    disagreement : float
+        The share of the calibration rows whose label differs from the full model's.
+    features_per_row : float
+        Parts read per calibration row; of CSR rows, stored values.
+    n_features : int
+        Parts of the model.
+    by_class : tuple of ClassRecord
+        Empty for a model file of an older format.
+    by_stage : tuple of StageRecord
+        In reading order; empty likewise.
     worse, better : int or None
         For ``promise="accuracy"``: calibration rows that only the full model labels rightly, and only this one.
-    noun : {"features", "terms", "trees"}, what a part is
-    stored : bool, whether it was of CSR rows, so that what was read is counted in stored values
+    noun : {"features", "terms", "trees"}
+        What a part is.
+    stored : bool
+        Whether it was of CSR rows, so that what was read is counted in stored values.
 
     Examples
     --------
