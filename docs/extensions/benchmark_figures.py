@@ -15,6 +15,7 @@ from saccade.version import __version__
 
 BENCHMARKS = Path(__file__).parent.parent.parent / "benchmarks"
 MARK = "<!-- figures -->"
+FIRM = "\N{NO-BREAK SPACE}"  # within figures, which are read by column
 
 
 def scripts() -> dict[str, str]:
@@ -50,12 +51,12 @@ def section(name: str, about: str) -> Iterator[str]:
         return
     for run, count in Counter(json.dumps(figure["run"]) for figure in kept).items():
         yield f"- {count} figure{'s' if count > 1 else ''}: {said_of(json.loads(run))}"
-    yield from ("", "| | measured | spread | aim | |", "|---|---:|---:|---:|---|")
+    yield from ("", "| | measured | aim | | spread |", "|---|---:|---:|---|---:|")
     for figure in kept:
         other = figure["run"]["version"] != __version__
         named = f"{figure['name']} (version {figure['run']['version']})" if other else figure["name"]
         met = {True: "met", False: '<span class="missed">missed</span>', None: ""}[figure["met"]]
-        yield f"| {named} | {measured(figure)} | {spread(figure)} | {aim(figure)} | {met} |"
+        yield f"| {named} | {measured(figure)} | {aim(figure)} | {met} | {spread(figure)} |"
     yield ""
 
 
@@ -74,15 +75,16 @@ def number(value: float | None) -> str:
 
 
 def measured(figure: dict[str, Any]) -> str:
-    return f"{number(figure['measured'])} {figure['unit']}".strip()
+    return f"{number(figure['measured'])}{FIRM}{figure['unit']}".strip()
 
 
 def spread(figure: dict[str, Any]) -> str:
-    return "" if figure["spread"] is None else " to ".join(map(number, figure["spread"]))
+    return "" if figure["spread"] is None else f"{FIRM}to{FIRM}".join(map(number, figure["spread"]))
 
 
 def aim(figure: dict[str, Any]) -> str:
-    return ", ".join(f"{which} {number(value)}" for which, value in (figure["aim"] or {}).items())
+    aims = (figure["aim"] or {}).items()
+    return ", ".join(f"{which} {number(value)}".replace(" ", FIRM) for which, value in aims)
 
 
 def write(app: Any, page: str, source: list[str]) -> None:
