@@ -44,9 +44,7 @@ html_show_sourcelink = False
 html_show_sphinx = False
 html_show_search_summary = False  # which is fetched page by page: not possible where pages are opened as files
 # Pages without others below them have no list of such.
-html_sidebars = {
-    page: [] for page in ("index", "tutorial", "promise", "design", "benchmarks", "changelog", "contributing")
-}
+html_sidebars = {page: [] for page in ("index", "tutorial", "promise", "design", "changelog", "contributing")}
 html_context = {"default_mode": "auto"}  # light or dark, as the reader's system is
 html_theme_options = {
     "header_links_before_dropdown": 8,
