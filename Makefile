@@ -5,14 +5,14 @@ TEST_CACHE = .cache/numba-tests
 PYTEST = NUMBA_CACHE_DIR="$(CURDIR)/$(TEST_CACHE)" $(BIN)/python -m pytest -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test test-long test-oldest lint format bench bench-production bench-files bench-trees dist clean
+.PHONY: help reproduce test test-long test-oldest lint format docs bench bench-production bench-files bench-trees dist clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
 
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint,docs]'
 	@touch $@
 
 reproduce: .venv/installed ## Run the paper's experiments on MNIST: a table here and a page, saccade.html
@@ -51,7 +51,11 @@ format: .venv/installed ## Format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/python docs/rooms.py
 
-bench: .venv/installed ## Measure speed and accuracy beside the peers
+docs: .venv/installed ## Build the documentation site, docs/_build/html/index.html
+	$(BIN)/python -m sphinx -W --keep-going -q -d docs/_build/doctrees docs docs/_build/html
+	@echo "The site is in docs/_build/html: open index.html"
+
+bench: .venv/installed ## Measure speed and accuracy beside the peers, into benchmarks/results
 	$(BIN)/python benchmarks/learning.py
 	$(BIN)/python benchmarks/prediction.py
 	$(BIN)/python benchmarks/sparse.py
@@ -77,4 +81,4 @@ dist: .venv/installed ## Build the wheel and the source distribution
 	$(BIN)/python -m build
 
 clean: ## Remove everything that was made
-	rm -rf .venv .venv-oldest .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist
+	rm -rf .venv .venv-oldest .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist docs/_build

@@ -8,6 +8,7 @@ cheapest of a path of models that is at least as accurate on the validation rows
 import warnings
 
 import numpy as np
+from record import keep
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
@@ -85,6 +86,11 @@ def compare(name, problem):
         rows.append([*paid, 100 * disagreement, 100 * np.mean(frugal.predict(X_test) != y_test)])
     means, least = np.mean(rows, axis=0), np.mean([row[0] <= min(row[:4]) for row in rows])
     print(f"{name:15}{delta:7}" + "".join(f"{value:11.2f}" for value in means) + f"{100 * least:9.0f} %")
+    of = f"δ = {delta:g}: {name}"
+    keep("costly", f"money per decision, {of}", means[0], at_most=min(means[1:4]))
+    for peer, paid in zip(("costs ignored", "L1 of the same accuracy", "everything"), means[1:4], strict=True):
+        keep("costly", f"money per decision, {peer}, {of}", paid)
+    keep("costly", f"splits in which it is the least, {of}", 100 * least, unit="%")
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from record import keep
 from sklearn.datasets import load_svmlight_file
 from sklearn.frozen import FrozenEstimator
 from sklearn.svm import LinearSVC
@@ -90,8 +91,12 @@ def parquet(folder):
             shares = [costs[one.plan_.order].sum() / path.stat().st_size for one in plans]
             print(f"\n{digits[0]} vs {digits[1]}, {kind}, {path.stat().st_size / 1e6:.0f} MB, of which are asked for")
             print("  " + ", ".join(f"{100 * share:.1f}" for share in shares) + " % (under 15)")
-            timed("fewest columns", plans[CALIBRATIONS // 2], model, path)
-            timed("fewest features", saccade.attend(model, rows[given], delta=0.01, random_state=0), model, path)
+            of, spread = f"{digits[0]} vs {digits[1]}, {kind}", (100 * shares[0], 100 * shares[-1])
+            median = 100 * np.median(shares)
+            keep("files", f"bytes of a Parquet file read: {of}", median, unit="%", at_most=15, spread=spread)
+            by_features = saccade.attend(model, rows[given], delta=0.01, random_state=0)
+            timed(f"{of}, fewest columns", plans[CALIBRATIONS // 2], model, path)
+            timed(f"{of}, fewest features", by_features, model, path)
             path.unlink()
 
 
@@ -106,11 +111,12 @@ def timed(name, attentive, model, path):
         times[1].append(time.perf_counter() - middle)
     ratio = np.median(np.array(times[1]) / np.array(times[0]))
     print(
-        f"  {name:15} {100 * share:5.1f} % of the bytes read, {np.median(times[0]):5.2f} s against "
+        f"  {name:32} {100 * share:5.1f} % of the bytes read, {np.median(times[0]):5.2f} s against "
         f"{np.median(times[1]):6.2f} s, {ratio:.1f} times (at least 5), "
         f"disagreement {100 * np.mean(labels != full):.2f} %",
         flush=True,
     )
+    keep("files", f"predicting Parquet against pyarrow and LinearSVC: {name}", ratio, unit="times", at_least=5)
 
 
 def write_libsvm(path, size):
@@ -138,6 +144,7 @@ def libsvm(folder):
         load_svmlight_file(str(path))
         ratios.append((time.perf_counter() - middle) / (middle - begun))
     print(f"\nReading libsvm: {np.median(ratios):.1f} times as fast as scikit-learn's loader (at least 5)")
+    keep("files", "reading libsvm against scikit-learn's loader", np.median(ratios), unit="times", at_least=5)
 
 
 def write_wide_parquet(path, rows=660_000):
@@ -170,6 +177,7 @@ def memory(folder):
                 time.sleep(0.05)
         seconds, size = time.perf_counter() - begun, path.stat().st_size / 1e9
         print(f"Learning from {size:.1f} GB, {name}: {peak:.0f} MB resident (under 500), {seconds:.0f} s", flush=True)
+        keep("files", f"memory to learn from {size:.1f} GB, {path.suffix}", peak, unit="MB", at_most=500)
         path.unlink()
 
 
@@ -192,6 +200,7 @@ def kills(folder, count=50):
         process.wait()
     same = (folder / "whole").read_bytes() == (folder / "pieces").read_bytes()
     print(f"Killed {killed} times at random moments and resumed: {'the same bits' if same else 'OTHER BITS'}")
+    keep("files", f"learning that was killed {killed} times gives other bits", int(not same), at_most=0)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ import numpy as np
 from learning_costs import memory, start_up
 from learning_data import correlated, many_dense, many_sparse, mnist_pair, texts
 from learning_honesty import features, paper
+from record import keep
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import SGDClassifier
 from sklearn.svm import LinearSVC
@@ -79,10 +80,14 @@ def in_turn(models, data, turns):
 
 
 def times(peer, ours):
-    """Return how many times as fast as the peer we are: the median over the turns, and the quartiles as text."""
+    """Return how many times as fast as the peer we are: the median over the turns, and the quartiles."""
     ratios = peer / ours
-    low, high = np.quantile(ratios, [0.25, 0.75])
-    return np.median(ratios), f"[{low:.2f}, {high:.2f}]"
+    return np.median(ratios), np.quantile(ratios, [0.25, 0.75])
+
+
+def brackets(quartiles):
+    low, high = quartiles
+    return f"[{low:.2f}, {high:.2f}]"
 
 
 def beyond(ours, peer):
@@ -121,21 +126,28 @@ def against_full(kind, n_passes, turns, asked=None):
         ratio, quartiles = times(full.seconds, ours.seconds)
         points, doubt = beyond(ours, full)
         table.append((ratio, points, ours.decision_error))
+        of = f"fit against full learning, {passes(n_passes).lower()}: {name}"
+        keep("learning", of, ratio, unit="times", spread=quartiles)
         print(f"{name:20}{1e3 * np.median(full.seconds):9.2f}{1e3 * np.median(ours.seconds):9.2f}", end="")
-        print(f"{ratio:8.2f} {quartiles:15}{full.errors.mean():14.2f}{points:+9.3f} ± {doubt:.3f}", end="")
+        print(f"{ratio:8.2f} {brackets(quartiles):15}{full.errors.mean():14.2f}{points:+9.3f} ± {doubt:.3f}", end="")
         print(f"{100 * ours.decision_error:10.1f}")
-    judge(*zip(*table, strict=True), asked)
+    judge(f"{kind}, {passes(n_passes).lower()}", *zip(*table, strict=True), asked)
 
 
-def judge(ratios, points, missed, asked):
+def judge(of, ratios, points, missed, asked):
     """Print what was asked of learning against full learning, and whether it was reached."""
     if asked:
         mean = geometric_mean(ratios)
         print(f"geometric mean {mean:.2f} ({at_least(mean, asked)})")
+        keep("learning", f"fit against full learning, {of}: geometric mean", mean, unit="times", at_least=asked)
     most = max((share for share in missed if not np.isnan(share)), default=0.0)  # nan: nothing was to be missed
     print(f"lowest {min(ratios):.2f} ({at_least(min(ratios), NEVER_BELOW)}); ", end="")
     print(f"at most {max(points):+.3f} points beyond full ({at_most(max(points), POINTS_BEYOND_FULL)}); ", end="")
     print(f"decision error at most {most:.3f} ({at_most(most, DECISION_ERROR)})")
+    keep("learning", f"fit against full learning, {of}: lowest", min(ratios), unit="times", at_least=NEVER_BELOW)
+    beyond_full = f"test error beyond full learning, {of}: largest"
+    keep("learning", beyond_full, max(points), unit="points", at_most=POINTS_BEYOND_FULL)
+    keep("learning", f"decision error, {of}: largest", most, at_most=DECISION_ERROR)
 
 
 def against_peer(kind, n_passes, turns, asked):
@@ -151,10 +163,14 @@ def against_peer(kind, n_passes, turns, asked):
         peer, ours = in_turn(models, data, turns).values()
         ratio, quartiles = times(peer.seconds, ours.seconds)
         ratios.append(ratio)
+        of = f"fit against SGDClassifier, {passes(n_passes).lower()}: {name}"
+        keep("learning", of, ratio, unit="times", spread=quartiles)
         print(f"{name:20}{1e3 * np.median(peer.seconds):9.2f}{1e3 * np.median(ours.seconds):9.2f}", end="")
-        print(f"{ratio:8.2f} {quartiles:15}{peer.errors.mean():14.2f}{ours.errors.mean():7.2f}")
+        print(f"{ratio:8.2f} {brackets(quartiles):15}{peer.errors.mean():14.2f}{ours.errors.mean():7.2f}")
     mean = geometric_mean(ratios)
     print(f"geometric mean {mean:.2f} ({at_least(mean, asked)}), lowest {min(ratios):.2f}")
+    of = f"{kind}, {passes(n_passes).lower()}: geometric mean"
+    keep("learning", f"fit against SGDClassifier, {of}", mean, unit="times", at_least=asked)
 
 
 def speed():
@@ -196,8 +212,10 @@ def predict(turns=101):
                 row[k] = perf_counter() - start
         peer, ours = seconds[1:].T
         ratio, quartiles = times(peer, ours)
-        print(f"{name:20}{1e3 * np.median(peer):9.2f}{1e3 * np.median(ours):9.2f}{ratio:8.2f} {quartiles:15}", end="")
-        print(f"({at_least(ratio, 1)})")
+        print(f"{name:20}{1e3 * np.median(peer):9.2f}{1e3 * np.median(ours):9.2f}", end="")
+        print(f"{ratio:8.2f} {brackets(quartiles):15}({at_least(ratio, 1)})")
+        of = f"predict against SGDClassifier's: {name}"
+        keep("learning", of, ratio, unit="times", at_least=1, spread=quartiles)
 
 
 def defaults(turns=3):
@@ -217,6 +235,8 @@ def defaults(turns=3):
             print(f"{run.errors.mean():{room}.2f}{np.median(run.seconds):7.2f}", end="")
         points, doubt = beyond(runs["ours"], runs["svc"])
         print(f"{points:+11.2f} ± {doubt:.2f} ({at_most(points, POINTS_BEYOND_SVC)})")
+        of = f"test error of the defaults beyond LinearSVC's: {name}"
+        keep("learning", of, points, unit="points", at_most=POINTS_BEYOND_SVC)
 
 
 def shards(turns=9, turns_of_many=3):
@@ -231,9 +251,13 @@ def shards(turns=9, turns_of_many=3):
         ratio, quartiles = times(one.seconds, threads.seconds)
         points, doubt = beyond(threads, one)
         print(f"{name:20}{1e3 * np.median(one.seconds):11.2f}{1e3 * np.median(four.seconds):9.2f}", end="")
-        print(f"{1e3 * np.median(threads.seconds):9.2f}{ratio:8.2f} {quartiles:15}{one.errors.mean():11.2f}", end="")
-        print(f"{points:+9.2f} ± {doubt:.2f} ({at_most(points, POINTS_BY_SHARDS)})", end="")
+        print(f"{1e3 * np.median(threads.seconds):9.2f}{ratio:8.2f} {brackets(quartiles):15}", end="")
+        print(f"{one.errors.mean():11.2f}{points:+9.2f} ± {doubt:.2f} ({at_most(points, POINTS_BY_SHARDS)})", end="")
         print(f"; times {at_least(ratio, 1)}" if name in many else "")
+        keep("learning", f"test error by shards: {name}", points, unit="points", at_most=POINTS_BY_SHARDS)
+        asked = 1 if name in many else None
+        of = f"4 shards in 2 threads against 1: {name}"
+        keep("learning", of, ratio, unit="times", at_least=asked, spread=quartiles)
 
 
 PARTS = {

@@ -9,6 +9,7 @@ import tracemalloc
 from statistics import median
 
 import numpy as np
+from record import keep
 
 from saccade import Pegasos
 from saccade.datasets import load_mnist
@@ -56,6 +57,8 @@ def memory():
         unit = 10 * (X.shape[1] + ROWS)
         print(f"{name:12}{peak / 1e6:8.2f} MB, {peak / unit:.1f} bytes per class x (feature + row); ", end="")
         print(f"the rows are {X.nbytes / 1e6:.1f} MB")
+        of = f"memory of fit beyond rows of {X.nbytes / 1e6:.1f} MB, ten classes, {name}"
+        keep("learning", of, peak / 1e6, unit="MB")
 
 
 def start_up():
@@ -64,12 +67,14 @@ def start_up():
     with tempfile.TemporaryDirectory() as folder:
         seconds = median(float(_run(IMPORT, folder)) for _ in range(5))
         print(f"import saccade: {1e3 * seconds:.1f} ms (asked 100)")
+        keep("learning", "import saccade", 1e3 * seconds, unit="ms", at_most=100)
         for state, asked in (("empty", (FIRST, FURTHER)), ("warm", (WARM, WARM))):
             for k, line in enumerate(_run(FITS, folder).splitlines()):
                 name, wall, cpu = json.loads(line)
                 most = asked[min(k, 1)]
                 verdict = "" if wall < most else ", MISSED"
                 print(f"{state} cache, {name:8}{wall:7.2f} s wall, {cpu:6.2f} s CPU (asked under {most:g}{verdict})")
+                keep("learning", f"first fit of a process, {state} cache: {name}", wall, unit="s", at_most=most)
 
 
 def _run(script, cache):

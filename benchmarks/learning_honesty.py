@@ -2,6 +2,7 @@
 
 import numpy as np
 from learning_data import mnist_pair
+from record import keep
 
 from saccade import ConstantSTST, Full, Pegasos
 
@@ -27,6 +28,10 @@ def features():
         reached = ours - full <= ASKED_POINTS and read <= ASKED_READ and missed <= ASKED_DECISION_ERROR
         print(f"{name:10}{full:15.2f}{ours:7.2f}{stopped:9.2f}{ours - full:+8.2f}{read:8.1f}{missed:16.3f}", end="")
         print("" if reached else "  MISSED")
+        of = f'cost="features": {name}'
+        keep("learning", f"features read, {of}", read, unit="%", at_most=ASKED_READ)
+        keep("learning", f"test error beyond full learning, {of}", ours - full, unit="points", at_most=ASKED_POINTS)
+        keep("learning", f"decision error, {of}", missed, at_most=ASKED_DECISION_ERROR)
     print(f"{'at most':10}{'':31}{ASKED_POINTS:+8.2f}{ASKED_READ:8.0f}{ASKED_DECISION_ERROR:16.3f}")
 
 
@@ -65,6 +70,7 @@ def paper():
         name = f"{digits[0]} vs {digits[1]}"
         print(f"{name:10}{filtered:22.1f}{asked:9}{example:13.1f}{full:14.2f}{stopped:11.2f}", end="")
         print("" if filtered <= asked else "  MISSED")
+        keep("learning", f"features per filtered example, as the paper: {name}", filtered, at_most=asked)
 
 
 def _as_the_paper(seed):

@@ -15,6 +15,7 @@ from time import perf_counter
 import numpy as np
 import pandas as pd
 import polars as pl
+from record import keep
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
@@ -73,6 +74,9 @@ def time_per_row():
             f"ours {times['ours']:6.1f}   {ratios['X @ w']:.1f} times the product (at least {asked[0]}), "
             f"{ratios['LinearSVC']:.0f} times LinearSVC (at least {asked[1]})"
         )
+        for peer, least in zip(("X @ w", "LinearSVC"), asked, strict=True):
+            keep("prediction", f"predict against {peer}, {name} order", ratios[peer], unit="times", at_least=least)
+        keep("prediction", f"predict, {name} order", times["ours"], unit="ns a row")
     tables(rows, X, y, given)
 
 
@@ -94,6 +98,7 @@ def tables(rows, X, y, given):
             f"{name:16}{'':14}LinearSVC {times['LinearSVC']:8.1f}  ours {times['ours']:6.1f}   "
             f"{ratios['LinearSVC']:.0f} times LinearSVC (at least 50)"
         )
+        keep("prediction", f"predict against LinearSVC, {name}", ratios["LinearSVC"], unit="times", at_least=50)
 
 
 def one_row(calls=3000):
@@ -110,6 +115,8 @@ def one_row(calls=3000):
             times.append(perf_counter() - start)
         medians.append(1e6 * np.median(times))
     print(f"\nOne row at a time: {medians[0]:.1f} µs (under 15); LinearSVC {medians[1]:.1f} µs")
+    keep("prediction", "one row at a time", medians[0], unit="µs", at_most=15)
+    keep("prediction", "one row at a time, LinearSVC", medians[1], unit="µs")
 
 
 def growth():
@@ -135,7 +142,10 @@ def growth():
         read.append(reading.n_read.mean())
         nanoseconds = 1e9 * seconds / len(fresh)
         print(f"n = {n:6,}: {read[-1]:9.1f} features, {nanoseconds:9.0f} ns a row, planned in {planned:.1f} s")
-    print(f"exponent {np.polyfit(np.log(sizes), np.log(read), 1)[0]:.2f} (at most 0.5)")
+        keep("prediction", f"features per row of {n:,} independent ones", read[-1])
+    exponent = np.polyfit(np.log(sizes), np.log(read), 1)[0]
+    print(f"exponent {exponent:.2f} (at most 0.5)")
+    keep("prediction", "features per row grow by the exponent", exponent, at_most=0.5)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import warnings
 
 import numpy as np
+from record import keep
 from scipy.stats import binom
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
@@ -78,6 +79,11 @@ def report(name, model, X, rows, delta):
         f"{100 * np.mean(lost):7.1f} %",
         flush=True,
     )
+    of = f"by class, δ = {delta:g}: {name}"
+    keep("promise", f"splits of {SPLITS} that were broken, {of}", broken.max(), at_most=MOST_BROKEN)
+    keep("promise", f"features per row, {of}", np.mean(reads))
+    keep("promise", f"features per row by rows, δ = {delta:g}: {name}", np.mean(reads_rows))
+    keep("promise", f"a class loses by rows, δ = {delta:g}: {name}", 100 * np.mean(lost), unit="%")
 
 
 def splits(n_rows, given):
@@ -109,6 +115,10 @@ def accuracy(delta=0.01, rows=40_000):
             f"{np.mean(reads_rows):7.1f}{np.mean(reads) / np.mean(reads_rows):7.2f}",
             flush=True,
         )
+        of = f"by accuracy, δ = {delta:g}: {name} features"
+        keep("promise", f"splits of {SPLITS} that were broken, {of}", broken, at_most=MOST_BROKEN)
+        ratio = np.mean(reads) / np.mean(reads_rows)
+        keep("promise", f"features read against those by rows, {of}", ratio, unit="times", at_most=0.5)
 
 
 def pairs(delta=0.01, draws=5):
@@ -129,11 +139,11 @@ def pairs(delta=0.01, draws=5):
                 counts[draw, column] = attentive.read(X_test).n_read.mean()
     for promise, most in (("rows", 14), ("classes", 17)):
         by_draw = np.exp(np.log(read[promise]).mean(axis=1))
-        print(
-            f"{promise:26}{np.exp(np.log(read[promise]).mean()):6.2f} ({by_draw.min():.2f} to {by_draw.max():.2f}), "
-            f"at most {most}",
-            flush=True,
-        )
+        mean = np.exp(np.log(read[promise]).mean())
+        print(f"{promise:26}{mean:6.2f} ({by_draw.min():.2f} to {by_draw.max():.2f}), at most {most}", flush=True)
+        spread = by_draw.min(), by_draw.max()
+        of = f"features per row of 784, by {promise}, δ = {delta:g}: seven pairs of MNIST"
+        keep("promise", of, mean, at_most=most, spread=spread)
 
 
 if __name__ == "__main__":

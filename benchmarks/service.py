@@ -22,6 +22,7 @@ from time import perf_counter
 
 import numpy as np
 from production import attended_table
+from record import keep
 
 from saccade import Watch
 
@@ -97,6 +98,8 @@ def main():
             for variant in VARIANTS:
                 rate, half, most = np.median(found[variant], axis=0)
                 print(f"  {variant}: {rate:,.0f} requests/s; half within {half:.1f} ms, 99 % within {most:.1f} ms")
+                keep("service", f"requests a second, {clients} clients: {variant}", rate)
+                keep("service", f"99 % of requests take at most, {clients} clients: {variant}", most, unit="ms")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from time import perf_counter
 import numpy as np
 import scipy.sparse as sp
 from prediction import interleaved
+from record import keep
 from sklearn.linear_model import SGDClassifier
 
 from saccade import Pegasos, attend
@@ -52,9 +53,14 @@ def measure(rows, columns, classes):
         "attentive.predict": lambda: attentive.predict(X),
         "SGDClassifier.predict": lambda: peer.predict(X),
     }
-    times, _ = interleaved(calls, 15, 1e6)
+    times, ratios = interleaved(calls, 15, 1e6)
     print(f"\n{rows:,} x {columns:,}, {WORDS} words a row, {classes} classes")
     print(", ".join(f"{name} {value:.2f} ms" for name, value in times.items()))
+    of = f"{rows:,} x {columns:,} CSR, {classes} classes"
+    for name in ("Pegasos.predict", "attentive.predict"):
+        keep("sparse", f"{name} against SGDClassifier's: {of}", 1 / ratios[name], unit="times")
+    keep("sparse", f"attend: {of}", seconds, unit="s")
+    keep("sparse", f"memory of attend: {of}", peak, unit="MB")
     print(f"attend {seconds:.1f} s, at most {peak:.0f} MB; {attentive.certificate_.features_per_row:.1f} values a row")
 
 

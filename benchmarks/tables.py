@@ -17,6 +17,7 @@ from time import perf_counter
 import numpy as np
 import polars as pl
 import pyarrow as pa
+from record import keep
 from scipy.stats import binom
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.exceptions import ConvergenceWarning
@@ -83,6 +84,11 @@ def columns():
             end="",
         )
         print(f" (asked {PLANNING:g})" if rows.shape[1] == 14 else "", flush=True)
+        for promise, count in read.items():
+            keep("tables", f"columns per row of {rows.shape[1]}, by {promise}, 1 %: {name}", count)
+        keep("tables", f"labels of a full read that are not the pipeline's: {name}", np.sum(full != own), at_most=0)
+        asked = PLANNING if rows.shape[1] == 14 else None
+        keep("tables", f"planning: {name}", max(seconds), unit="s", at_most=asked)
 
 
 def forms(rows):
@@ -111,6 +117,8 @@ def time(turns=7):
                 f"(asked {TIMES:g}{missed})",
                 flush=True,
             )
+            of = f"predict against the pipeline's, by class, 1 %: {name}, {form}"
+            keep("tables", of, middle, unit="times", at_least=TIMES, spread=(low, high))
 
 
 def own_labels(model, table):
@@ -139,6 +147,7 @@ def money():
     right = np.mean(full.predict(untouched) == truth)
     total = sum(prices.values())
     print(f"\neverything: {total:.0f} a decision, accuracy {100 * right:.2f} %")
+    keep("tables", "money per decision, everything", total)
     for strength in (0.001, 0.002, 0.005, 0.01, 0.02, 0.05):
         sparse = standard(l1_ratio=1.0, solver="saga", C=strength).fit(rows[fit], label[fit])
         kept = attend(sparse, given, delta=0.5, random_state=0).additive_.used
@@ -156,6 +165,7 @@ def money():
             f"{100 * np.mean(reading.label != full.predict(untouched)):.2f} % other labels",
             flush=True,
         )
+        keep("tables", f"money per decision, attend at {delta:.0%}", spent)
 
 
 def _spent(attentive, reading, prices):
@@ -188,6 +198,8 @@ def promise(delta=0.02, rows=20_000):
             f"{name:10} delta {delta:g}, {rows:,} rows: {broken.tolist()} broken of {SPLITS} (at most {MOST_BROKEN})",
             flush=True,
         )
+        of = f"splits of {SPLITS} that were broken, by class, δ = {delta:g}: {name}"
+        keep("tables", of, broken.max(), at_most=MOST_BROKEN)
 
 
 PARTS = {"columns": columns, "time": time, "money": money, "promise": promise}

@@ -14,6 +14,7 @@ import warnings
 
 import lightgbm as lgb
 import numpy as np
+from record import keep
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
@@ -124,6 +125,13 @@ def report(name, rows, errors):
     print(
         f"  attend below CEGB in {100 * attend_wins:.0f} % of the splits, both below attend in {100 * both_wins:.0f} %"
     )
+    paid = dict(zip(HEADS, np.median(rows, axis=0), strict=True))
+    for head, price in paid.items():
+        most = paid["CEGB"] if head == "attend" else None
+        keep("tree_costs", f"money per decision, {head}: {name}", price, at_most=most)
+    wrong = np.median(errors, axis=0)
+    for head, share in zip(HEADS[:4], wrong, strict=False):
+        keep("tree_costs", f"errors, {head}: {name}", share, unit="%")
 
 
 if __name__ == "__main__":

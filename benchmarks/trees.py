@@ -23,6 +23,7 @@ from typing import NamedTuple
 import lightgbm
 import numpy as np
 import xgboost
+from record import keep
 from scipy.stats import binom
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from tree_data import TABLES, mixed, noisy
@@ -83,13 +84,15 @@ def seconds(call):
     return taken if isinstance(taken, float) else perf_counter() - start
 
 
-def compared(times, name):
-    """Return how many times as fast we are: the median of the ratios within a turn, and their quartiles."""
+def compared(times, name, of, asked):
+    """Say how many times as fast we are: the median of the ratios within a turn, and their quartiles; keep it."""
     said = []
     for state in ("warm", "cold"):
         peer, ours = getattr(times[name], state), getattr(times["ours"], state)
         low, middle, high = np.quantile(peer / ours, [0.25, 0.5, 0.75])
         said.append(f"{middle:.0f} ({low:.0f} to {high:.0f}) {state}")
+        kept = f"predict against {name}, {of}, {state}"
+        keep("trees", kept, middle, unit="times", at_least=asked, spread=(low, high))
     return f"{name} {np.median(times[name].warm):.2f} µs, times {', '.join(said)}"
 
 
@@ -132,6 +135,10 @@ def report_trees(table, n_trees, delta, promise):
     asked = TREES_ASKED.get(table, "") if (n_trees, delta, promise) == (500, 0.01, "rows") else ""
     stopped = early_stop(attentive, rows.test, differ)
     print(f"{head}{reading.n_read.mean():7.1f}{100 * differ:8.2f}{in_order:>9}{stopped:8.1f}{asked:>7}", flush=True)
+    of, most = f"{n_trees:,} trees, δ = {delta:g}, by {promise}: {table}", asked or None
+    keep("trees", f"trees per row, {of}", reading.n_read.mean(), at_most=most)
+    ratio = reading.n_read.mean() / stopped
+    keep("trees", f"trees per row against pred_early_stop, {of}", ratio, unit="times", at_most=0.5)
 
 
 def early_stop(attentive, X, differ, every=10):
@@ -167,8 +174,10 @@ def time_per_row():
                 calls |= {} if isinstance(leaves, str) else {"lleaves": leaves}
                 calls |= {"ours": lambda m=attentive, X=rows.test: m.predict(X)}
                 times = interleaved(calls, len(rows.test))
-                print(f"{table:14}{promise:9}{ours(times)}; {compared(times, 'LightGBM')} ({asked})")
-                print(f"{'':23}{compared(times, 'lleaves') if 'lleaves' in times else leaves}", flush=True)
+                of = f"by {promise}: {table}"
+                print(f"{table:14}{promise:9}{ours(times)}; {compared(times, 'LightGBM', of, asked)} ({asked})")
+                said = compared(times, "lleaves", of, 3) if "lleaves" in times else leaves
+                print(f"{'':23}{said}", flush=True)
 
 
 @contextmanager
@@ -233,9 +242,10 @@ def other_libraries():
             calls = {name: lambda call=full, X=read: call(X), "ours": lambda m=attentive, X=read: m.predict(X)}
             times, reading = interleaved(calls, len(read), turns=3, again=2), attentive.read(read)
             differ = 100 * np.mean(reading.label != model.predict(read))
+            asked = 50 if name == "RandomForest" else 3
             print(
                 f"{table:14}{reading.n_read.mean():5.1f} trees, {differ:.2f} % differ; {ours(times)}; "
-                f"{compared(times, name)} ({50 if name == 'RandomForest' else 3})",
+                f"{compared(times, name, f'by rows: {table}', asked)} ({asked})",
                 flush=True,
             )
 
@@ -280,6 +290,9 @@ def full_read_and_one_row():
                     taken[name].append(1e6 * seconds(lambda predict=predict, x=rows.test[i : i + 1]: predict(x)))
         one = ", ".join(f"{name} {np.median(got):.1f}, {np.mean(got):.1f}" for name, got in taken.items())
         print(f"{table:14}ours {full['ours']:.1f}, LightGBM {full['LightGBM']:.1f}; one row: {one}", flush=True)
+        keep("trees", f"a full read: {table}", full["ours"], unit="ns a tree and row", at_most=15)
+        keep("trees", f"one row at a time: {table}", np.median(taken["ours"]), unit="µs", at_most=20)
+        keep("trees", f"one row at a time, LightGBM's Booster: {table}", np.median(taken["Booster"]), unit="µs")
 
 
 def planning():
@@ -288,9 +301,12 @@ def planning():
         given = split(table).given
         attended(boosted(table, 100), given)
         model, larger = boosted(table, 500), boosted(table, 2000)
-        planned = [f"{promise} {attended(model, given, promise=promise)[1]:.1f}" for promise in ("rows", "classes")]
+        planned = {promise: attended(model, given, promise=promise)[1] for promise in ("rows", "classes")}
         apart = seconds(lambda model=larger: take_apart(model))
-        print(f"{table:14}{len(given):,} rows: {', '.join(planned)}; apart {apart:.2f}", flush=True)
+        said = ", ".join(f"{promise} {took:.1f}" for promise, took in planned.items())
+        print(f"{table:14}{len(given):,} rows: {said}; apart {apart:.2f}", flush=True)
+        keep("trees", f"planning 500 trees: {table}", max(planned.values()), unit="s", at_most=5)
+        keep("trees", f"taking 2,000 trees apart: {table}", apart, unit="s", at_most=2)
 
 
 def kept():
@@ -318,6 +334,9 @@ def kept():
         print(
             f"{name:14}by rows {by_rows}; by class {by_class.tolist()}; {np.mean(trees):.1f} trees by class", flush=True
         )
+        for promise, broken in (("rows", by_rows), ("classes", by_class.max())):
+            of = f"splits of {SPLITS} that were broken, by {promise}, δ = 0.02: {name}"
+            keep("trees", of, broken, at_most=MOST_BROKEN)
 
 
 PARTS = {

@@ -98,11 +98,13 @@ def attend(
 
     Parameters
     ----------
-    model : fitted tree ensemble (LightGBM, XGBoost, CatBoost, scikit-learn), linear classifier, naive Bayes, alone or
-        behind steps that work column by column, or ExplainableBoostingClassifier. What is said of features below is
-        said of the raw columns of a pipeline, and of the trees of an ensemble, but for ``costs`` and ``groups``, which
-        are of columns.
-    X : rows such as will be predicted, and that the model was not fitted on: on those, margins are clearer than they
+    model : fitted classifier
+        A tree ensemble (LightGBM, XGBoost, CatBoost, scikit-learn), a linear classifier, naive Bayes, alone or behind
+        steps that work column by column, or ExplainableBoostingClassifier. What is said of features below is said of
+        the raw columns of a pipeline, and of the trees of an ensemble, but for ``costs`` and ``groups``, which are of
+        columns.
+    X : array, CSR matrix or table
+        Rows such as will be predicted, and that the model was not fitted on: on those, margins are clearer than they
         will be, and the certificate would not hold. Some plan, the others calibrate. Of a Dask DataFrame or Array a
         uniform sample of up to 500,000 rows, or 50,000,000 values, is drawn by partition.
     y : array of shape (rows,), optional

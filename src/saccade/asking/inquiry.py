@@ -72,20 +72,29 @@ class Inquiry:
 
     Attributes
     ----------
-    wanted : the feature that is asked for next, by name or index; None once the label is clear. Of trees, the column
-        that the next node on the row's path needs
-    needed : all features that will be asked for before the row is looked at again, ``wanted`` first
-    label : None until it is clear
-    leaning : the label that the values so far speak for
-    margin : the full model's margin as predicted so far; with several classes one per class
-    confidence : the estimated probability that the full model gives the label leaned to
-    certified : whether the label is clear and the certificate covers it, with the features that are missing. A feature
-        that was missing in rows that planned or calibrated, as trees and imputers allow, has a missing value like any
-        other
-    outside : the values that lie outside of what was seen when the model was certified, by feature: beyond the range
-        of numbers, or a category that no row had. With any of these the label is not certified
-    asked : the features asked for so far
-    spent : what they cost, but for those that could not be had
+    wanted : name or index, or None
+        The feature that is asked for next; None once the label is clear. Of trees, the column that the next node on the
+        row's path needs.
+    needed : tuple
+        All features that will be asked for before the row is looked at again, ``wanted`` first.
+    label
+        None until it is clear.
+    leaning
+        The label that the values so far speak for.
+    margin : float or array
+        The full model's margin as predicted so far; with several classes one per class.
+    confidence : float
+        The estimated probability that the full model gives the label leaned to.
+    certified : bool
+        Whether the label is clear and the certificate covers it, with the features that are missing. A feature that was
+        missing in rows that planned or calibrated, as trees and imputers allow, has a missing value like any other.
+    outside : dict of feature to value
+        The values that lie outside of what was seen when the model was certified: beyond the range of numbers, or a
+        category that no row had. With any of these the label is not certified.
+    asked : tuple
+        The features asked for so far.
+    spent : float
+        What they cost, but for those that could not be had.
 
     Examples
     --------

@@ -71,12 +71,25 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Batch:
-    """Some rows of a file."""
+    r"""Some rows of a file, as ``saccade.rows`` gives them.
 
-    X: Any  # (rows, n_features): an array, or a CSR matrix
-    y: NDArray[Any] | None  # labels as written: texts, or numbers
-    end: int  # where the next batch begins
-    good: NDArray[np.bool_]  # of the rows of the file that were read for the batch, which it has
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import saccade
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "trees.csv")
+    ...     with open(path, "w") as file:
+    ...         _ = file.write("width,kind\n1.0,elm\nwide,oak\n2.0,oak\n")
+    ...     (batch,) = saccade.rows(path, target="kind", skip_bad=True)
+    >>> batch.X.tolist(), batch.y.tolist(), batch.good.tolist()
+    ([[1.0], [2.0]], ['elm', 'oak'], [True, False, True])
+    """
+
+    X: Any  #: (rows, n_features): an array, or a CSR matrix
+    y: NDArray[Any] | None  #: labels as written: texts, or numbers
+    end: int  #: where the next batch begins
+    good: NDArray[np.bool_]  #: of the rows of the file that were read for the batch, which it has
 
     def only(self, rows: NDArray[np.bool_]) -> "Batch":
         """Return the batch with some of its rows."""

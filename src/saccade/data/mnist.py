@@ -78,8 +78,8 @@ def load_mnist(
     Examples
     --------
     >>> from saccade.datasets import load_mnist
-    >>> X_train, y_train, X_test, y_test = load_mnist(pair=(2, 3))  # doctest: +SKIP
-    >>> X_train.shape, X_test.shape  # doctest: +SKIP
+    >>> X_train, y_train, X_test, y_test = load_mnist(pair=(2, 3))
+    >>> X_train.shape, X_test.shape
     ((12089, 784), (2042, 784))
     """
     digits = kept_digits(pair)

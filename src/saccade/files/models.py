@@ -23,6 +23,17 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
     Of the model behind an ``AttentiveClassifier`` the weights, the terms or the trees are kept: what is loaded can be
     read, certified anew and asked, but the model itself cannot be fitted again.
+
+    Examples
+    --------
+    >>> import os, tempfile, saccade
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = saccade.Pegasos(random_state=0).fit(X / X.max(axis=0), y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     saccade.save(model, os.path.join(folder, "model.saccade"))
+    ...     os.listdir(folder)
+    ['model.saccade']
     """
     save_with(model, path, None)
 
@@ -45,6 +56,18 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     The file is parsed and audited before anything is built, and no code in it is ever run. A file that is no model, or
     one of a later format, raises ``ModelFileError``, which is a ValueError.
+
+    Examples
+    --------
+    >>> import os, tempfile, saccade
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = saccade.Pegasos(random_state=0).fit(X / X.max(axis=0), y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     saccade.save(model, os.path.join(folder, "model.saccade"))
+    ...     again = saccade.load(os.path.join(folder, "model.saccade"))
+    >>> bool((again.coef_ == model.coef_).all())
+    True
     """
     return load_with(path)[0]
 

@@ -22,22 +22,24 @@ class TrainingRecord:
     10.0
     """
 
-    n_examples: int = 0
-    n_filtered: int = 0  # stopped by the boundary before they were read to the end, or skipped
-    n_skipped: int = 0  # of these: not read at all, for their margin was remembered as clear
-    n_updates: int = 0
-    n_read: int = 0  # features read in all; of sparse rows, stored values
-    n_read_filtered: int = 0  # features read of the filtered examples
-    n_audited: int = 0
-    n_important: int = 0  # audited examples whose full margin lies below the importance threshold
-    n_missed: int = 0  # those of them that would have been filtered
+    n_examples: int = 0  #: rows times passes
+    n_filtered: int = 0  #: stopped by the boundary before they were read to the end, or skipped
+    n_skipped: int = 0  #: of these: not read at all, for their margin was remembered as clear
+    n_updates: int = 0  #: examples that moved the weights
+    n_read: int = 0  #: features read in all; of sparse rows, stored values
+    n_read_filtered: int = 0  #: features read of the filtered examples
+    n_audited: int = 0  #: read to the end to measure the decision error
+    n_important: int = 0  #: audited examples whose full margin lies below the importance threshold
+    n_missed: int = 0  #: those of them that would have been filtered
 
     @property
     def features_per_example(self) -> float:
+        """``n_read`` over ``n_examples``."""
         return self.n_read / self.n_examples if self.n_examples else float("nan")
 
     @property
     def features_per_filtered(self) -> float:
+        """``n_read_filtered`` over ``n_filtered``."""
         return self.n_read_filtered / self.n_filtered if self.n_filtered else float("nan")
 
     @property

@@ -9,31 +9,48 @@ __all__ = ["Certificate", "ClassRecord", "StageRecord", "percent", "strictest"]
 
 @dataclass(frozen=True)
 class ClassRecord:
-    """One class among the calibration rows."""
+    """One class among the calibration rows.
 
-    label: Any
-    full: int  # rows that the full model labels so
-    here: int  # rows labelled so here
-    lost: int  # of the first, those with another label here
-    false: int  # of the second, those with another label from the full model
-    attainable: float  # the least delta that so many rows could have promised, if all labels had been the same
+    Examples
+    --------
+    >>> from saccade.promises.certificate import ClassRecord
+    >>> record = ClassRecord("fraud", full=400, here=405, lost=4, false=9, attainable=0.0075)
+    >>> record.lost_share, round(record.false_share, 4)
+    (0.01, 0.0222)
+    """
+
+    label: Any  #: the class
+    full: int  #: rows that the full model labels so
+    here: int  #: rows labelled so here
+    lost: int  #: of the first, those with another label here
+    false: int  #: of the second, those with another label from the full model
+    attainable: float  #: the least delta that so many rows could have promised, if all labels had been the same
 
     @property
     def lost_share(self) -> float:
+        """``lost`` as a share of ``full``."""
         return self.lost / max(self.full, 1)
 
     @property
     def false_share(self) -> float:
+        """``false`` as a share of ``here``."""
         return self.false / max(self.here, 1)
 
 
 @dataclass(frozen=True)
 class StageRecord:
-    """The calibration rows that ended at one exit; of CSR rows, those of which as many values were read."""
+    """The calibration rows that ended at one exit; of CSR rows, those of which as many values were read.
 
-    read: int  # parts read of each; of CSR rows, stored values
-    rows: int
-    disagreements: int  # labels that differ from the full model's
+    Examples
+    --------
+    >>> from saccade.promises.certificate import StageRecord
+    >>> StageRecord(read=3, rows=872, disagreements=21)
+    StageRecord(read=3, rows=872, disagreements=21)
+    """
+
+    read: int  #: parts read of each; of CSR rows, stored values
+    rows: int  #: how many ended there
+    disagreements: int  #: labels that differ from the full model's
 
 
 @dataclass(frozen=True)
@@ -49,15 +66,32 @@ class Certificate:
     delta : float, or dict of label to float
     confidence : float
     n_calibration : int
-    disagreement : float, share of the calibration rows whose label differs from the full model's
-    features_per_row : float, parts read per calibration row; of CSR rows, stored values
-    n_features : int, parts of the model
-    by_class : tuple of ClassRecord; empty for a model file of an older format
-    by_stage : tuple of StageRecord, in reading order; empty likewise
+    disagreement : float
+        The share of the calibration rows whose label differs from the full model's.
+    features_per_row : float
+        Parts read per calibration row; of CSR rows, stored values.
+    n_features : int
+        Parts of the model.
+    by_class : tuple of ClassRecord
+        Empty for a model file of an older format.
+    by_stage : tuple of StageRecord
+        In reading order; empty likewise.
     worse, better : int or None
         For ``promise="accuracy"``: calibration rows that only the full model labels rightly, and only this one.
-    noun : {"features", "terms", "trees"}, what a part is
-    stored : bool, whether it was of CSR rows, so that what was read is counted in stored values
+    noun : {"features", "terms", "trees"}
+        What a part is.
+    stored : bool
+        Whether it was of CSR rows, so that what was read is counted in stored values.
+
+    Examples
+    --------
+    It is made by ``attend``, as ``certificate_``, and prints as a sentence:
+
+    >>> from saccade.promises.certificate import Certificate
+    >>> print(Certificate("rows", 0.01, 0.95, 3000, disagreement=0.004, features_per_row=12.9, n_features=784))
+    With 95 % confidence, of new rows such as the calibration rows, which the model must not have been fitted on, at \
+most 1 % get another label than the full model gives them. 0.4 % of 3,000 calibration rows got another label. 12.9 of \
+784 features were read per row.
     """
 
     promise: str

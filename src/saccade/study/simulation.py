@@ -32,14 +32,23 @@ STRIDE = 1024
 
 @dataclass(frozen=True)
 class DecisionError:
-    """How many important walks, those that end below theta, were stopped before their end."""
+    """How many important walks, those that end below theta, were stopped before their end.
 
-    walks: int
-    stopped: int
-    important: float  # the exact probability that a walk is important
+    Examples
+    --------
+    >>> from saccade.simulate import DecisionError
+    >>> error = DecisionError(walks=2000, stopped=100, important=0.06)
+    >>> error.rate, [round(bound, 3) for bound in error.interval]
+    (0.05, [0.041, 0.06])
+    """
+
+    walks: int  #: how many were simulated
+    stopped: int  #: how many of them were stopped
+    important: float  #: the exact probability that a walk is important
 
     @property
     def rate(self) -> float:
+        """``stopped`` over ``walks``."""
         return self.stopped / self.walks
 
     @property
@@ -51,12 +60,20 @@ class DecisionError:
 
 @dataclass(frozen=True)
 class StoppingTime:
-    """Steps until walks were stopped; a walk that was never stopped counts with all its steps."""
+    """Steps until walks were stopped; a walk that was never stopped counts with all its steps.
 
-    walks: int
-    stopped: int
-    mean: float
-    standard_error: float
+    Examples
+    --------
+    >>> from saccade.simulate import StoppingTime
+    >>> time = StoppingTime(walks=2000, stopped=1990, mean=1406.0, standard_error=17.2)
+    >>> time.mean / 4096 < 0.35  # of walks of 4,096 steps
+    True
+    """
+
+    walks: int  #: how many were simulated
+    stopped: int  #: how many of them were stopped
+    mean: float  #: of the steps
+    standard_error: float  #: of the mean
 
 
 def decision_error(
