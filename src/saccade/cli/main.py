@@ -15,7 +15,7 @@ from saccade.cli.inspect import inspect_model
 from saccade.cli.predict import evaluate, predict
 from saccade.cli.reproduce import reproduce
 from saccade.cli.watch import watch
-from saccade.reading.progress import WIPE, show_progress
+from saccade.terminal import WIPE, show_progress
 from saccade.version import __version__
 
 INTERRUPTED = 130
