@@ -236,17 +236,17 @@ def test_a_second_finger_neither_draws_nor_ends_the_stroke(browser, path):
     seen.goto(path.as_uri())
     place, session = bounds(seen), context.new_cdp_session(seen)
 
-    def fingers(kind, *places):
-        points = [{**dict(zip("xy", place(*at), strict=True)), "id": k} for k, at in enumerate(places)]
-        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    def send(kind, finger, *at):
+        point = {**dict(zip("xy", place(*at), strict=True)), "id": finger}
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [point]})
 
-    fingers("touchStart", (0.5, 0.2))
-    fingers("touchStart", (0.5, 0.2), (0.9, 0.9))
-    fingers("touchMove", (0.5, 0.4), (0.9, 0.8))
-    fingers("touchMove", (0.5, 0.4))  # the second one is lifted
-    for y in np.linspace(0.4, 0.8, 5).tolist():
-        fingers("touchMove", (0.5, y))
-    fingers("touchEnd")
+    send("touchStart", 0, 0.5, 0.2)
+    send("touchStart", 1, 0.9, 0.9)
+    send("touchMove", 1, 0.9, 0.8)
+    send("touchEnd", 1, 0.9, 0.8)
+    for y in np.linspace(0.2, 0.8, 9).tolist():
+        send("touchMove", 0, 0.5, y)
+    send("touchEnd", 0, 0.5, 0.8)
     expect(seen.locator("#words")).to_contain_text("Said 1 after", timeout=WAIT)
     [stroke] = drawn(seen)
     np.testing.assert_allclose(stroke[:, 0], 14, atol=0.5)
