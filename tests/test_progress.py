@@ -250,6 +250,17 @@ def test_a_standard_error_that_was_closed_does_not_stop_the_work(on_terminal):
         reading.advance(1)
 
 
+def test_results_stay_apart_from_messages_where_standard_error_is_closed(rows, tmp_path, monkeypatch, capsys):
+    """As ``2>&-`` does: print writes to standard output where there is no file to write to."""
+    monkeypatch.setattr("sys.stderr", None)
+    assert run(["predict", str(tmp_path / "fast.saccade"), str(rows)]) == 0
+    assert run(["predict", str(tmp_path / "no such model"), str(rows)]) == 1
+    sys.stderr.close()
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "label,margin,n_read"
+    assert len(lines) == 1 + len(X)
+
+
 def test_warnings_of_a_command_begin_on_a_line_of_their_own(on_terminal):
     terminal = on_terminal()
     from saccade.cli.main import _show_warning
