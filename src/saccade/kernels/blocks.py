@@ -15,6 +15,14 @@ def add_weighted(total, values, weight, size):
         total[s] += weight * values[s]
 
 
+@kernel
+def add_part(total, values, coef, part):
+    """Add one part of some rows to all of their scores, (rows, scores)."""
+    for s in range(values.shape[0]):
+        for c in range(coef.shape[0]):
+            total[s, c] += coef[c, part] * values[s]
+
+
 @inlined
 def settle(plan, k, size, rows, total, places, margin, n_read, stopped):
     """Write down the rows that checkpoint k decides; list the places of the others and return how many.

@@ -88,17 +88,17 @@ def walk(data, indices, plan, most, values, reached):
 
 
 @kernel
-def read_stored(data, indices, indptr, coef, intercept, margin):
-    """Write the full margins of all rows; ``coef`` is (columns, scores).
+def read_stored(data, indices, indptr, rows, coef, intercept, margin):
+    """Write the full margins of some rows; ``coef`` is (columns, scores).
 
-    Return -1, or the first row whose margin is not finite.
+    Return -1, or the first one whose margin is not finite.
     """
     bad = -1
-    for i in range(indptr.shape[0] - 1):
-        start, stop = indptr[i], indptr[i + 1]
-        sum_stored(data[start:stop], indices[start:stop], coef, intercept, margin[i])
-        if bad < 0 and not all_finite(margin[i]):
-            bad = i
+    for s in range(rows.shape[0]):
+        start, stop = indptr[rows[s]], indptr[rows[s] + 1]
+        sum_stored(data[start:stop], indices[start:stop], coef, intercept, margin[s])
+        if bad < 0 and not all_finite(margin[s]):
+            bad = s
     return bad
 
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from saccade.kernels.compiling import inlined, internal, kernel
 from saccade.kernels.randomness import WATCH, stream_key, uniform_of
+from saccade.kernels.reading import all_finite
 
 # Beyond this a detector is long past any threshold: it stays finite.
 LARGEST = 1e200
@@ -37,6 +38,38 @@ def toss(seed, share, first, n_rows, place, tossed, chosen):
     return count, place, tossed
 
 
+@inlined
+def code_of(scores):
+    """Return the class that a row's scores speak for, as ``reading.plan.decided`` does for many rows."""
+    best = np.int64(scores[0] > 0.0)
+    if scores.shape[0] > 1:
+        best = 0
+        for c in range(1, scores.shape[0]):
+            best = c if scores[c] > scores[best] else best
+    return best
+
+
+@kernel
+def compare(rows, full, full_n_read, margin, n_read, stopped, early_codes, full_codes, audited):
+    """Compare what some rows' early and full margins say, and replace the first by the second.
+
+    A row whose full margin is not finite keeps its early one. Return how many rows could be compared; they are marked.
+    """
+    count = 0
+    for s in range(rows.shape[0]):
+        i = rows[s]
+        if not all_finite(full[s]):
+            continue
+        if all_finite(margin[i]):
+            early_codes[count], full_codes[count] = code_of(margin[i]), code_of(full[s])
+            audited[i] = True
+            count += 1
+        for c in range(full.shape[1]):
+            margin[i, c] = full[s, c]
+        n_read[i], stopped[i] = full_n_read[s], False
+    return count
+
+
 @internal
 def count_one(test, wrong, gain, loss, weight, rows, errors, recent):
     """Add a row to a test: M <- (M + weight) LR for each alternative (Shiryaev and Roberts)."""
@@ -51,14 +84,18 @@ def count_one(test, wrong, gain, loss, weight, rows, errors, recent):
 def count_rows(early, full, gain, loss, weight, rows, errors, recent):
     """Add audited rows, by the codes of their labels, to the test of all rows and to those of their classes.
 
-    Test 0 is of all rows, 1 + 2c of those that the full model labels c, 2 + 2c of those labelled c early.
+    Test 0 is of all rows, 1 + 2c of those that the full model labels c, 2 + 2c of those labelled c early. Return how
+    many are errors.
     """
+    n_wrong = 0
     for i in range(early.shape[0]):
         wrong = early[i] != full[i]
+        n_wrong += wrong
         count_one(0, wrong, gain, loss, weight, rows, errors, recent)
         if rows.shape[0] > 1:
             count_one(1 + 2 * full[i], wrong, gain, loss, weight, rows, errors, recent)
             count_one(2 + 2 * early[i], wrong, gain, loss, weight, rows, errors, recent)
+    return n_wrong
 
 
 @kernel

@@ -71,9 +71,10 @@ class Counts:
         self._loss = 1 / (1 + (LATE.ratio - 1) * levels[:, None])
         self._gain = LATE.ratio * self._loss
 
-    def add(self, early: NDArray[np.int64], full: NDArray[np.int64]) -> None:
-        """Count audited rows, in their order, by the codes of their labels."""
-        count_rows(early, full, self._gain, self._loss, LATE.weight, self.rows, self.errors, self.recent)
+    def add(self, early: NDArray[np.int64], full: NDArray[np.int64]) -> int:
+        """Count audited rows, in their order, by the codes of their labels; return how many are errors."""
+        weighed = (self._gain, self._loss, LATE.weight)
+        return int(count_rows(early, full, *weighed, self.rows, self.errors, self.recent))
 
     def merge(self, other: "Counts") -> None:
         """Add what another process has counted."""

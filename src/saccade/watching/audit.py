@@ -5,12 +5,13 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from saccade.kernels.watching import compare
 from saccade.reading.plan import Outcome, decided
 from saccade.reading.sources import Source
 
 __all__ = ["Audit", "audited_reading"]
 
-EVERY = slice(None)
+NO_CODES = np.zeros(0, np.int64)
 
 
 class Runs(Protocol):
@@ -20,65 +21,57 @@ class Runs(Protocol):
 
     def _run_in_full(self, source: Source) -> Outcome: ...
 
-    def _run_some_in_full(self, source: Source, rows: NDArray[np.intp]) -> Outcome: ...
+    def _run_audited(self, source: Source, rows: NDArray[np.uint32]) -> tuple[Outcome, Outcome]: ...
 
 
 class Audit(NamedTuple):
     """Rows that were read, and what the audited ones among them say; those that cannot be compared say nothing."""
 
     outcome: Outcome
-    early: NDArray[np.int64]  # codes of the labels of audited rows that could be compared
+    audited: NDArray[np.bool_]  # which rows could be compared
+    early: NDArray[np.int64]  # the codes of their labels
     full: NDArray[np.int64]
-    compared: NDArray[np.intp]  # which rows these are
     n_chosen: int
 
 
-def audited_reading(model: Runs, source: Source, chosen: NDArray[np.intp], *, all_in_full: bool) -> Audit:
-    """Read all rows, and the chosen ones both ways; their margins are then the full ones.
+def audited_reading(model: Runs, source: Source, chosen: NDArray[np.uint32], *, all_in_full: bool) -> Audit:
+    """Read all rows, and the chosen ones, which ascend, both ways; their margins are then the full ones.
 
     A row whose full margin is not finite, as where a column has a gap that the plan does not ask for, keeps its early
     one: an audit never makes a result worse.
     """
+    audited = np.zeros(source.shape[0], np.bool_)
     if all_in_full:
-        return _in_full(model, source, chosen)
-    outcome = model._run_plan(source)
-    early = decided(outcome.margin[chosen]).astype(np.int64)
-    compared = _finite(outcome, chosen)
-    unsure = np.flatnonzero(outcome.stopped[chosen])  # the others were read to their end
-    if unsure.size:
-        again = model._run_some_in_full(source, chosen[unsure])
-        readable = _finite(again)
-        _put(outcome, chosen[unsure[readable]], again, readable)
-        compared[unsure] &= readable
-    full = decided(outcome.margin[chosen]).astype(np.int64)
-    return Audit(outcome, early[compared], full[compared], chosen[compared], chosen.size)
+        return _in_full(model, source, chosen, audited)
+    if chosen.size == 0:
+        return Audit(model._run_plan(source), audited, NO_CODES, NO_CODES, 0)
+    outcome, whole = model._run_audited(source, chosen)
+    early, full = np.empty(chosen.size, np.int64), np.empty(chosen.size, np.int64)
+    count = compare(chosen, whole.margin, whole.n_read, *outcome[:3], early, full, audited)
+    return Audit(outcome, audited, early[:count], full[:count], chosen.size)
 
 
-def _in_full(model: Runs, source: Source, chosen: NDArray[np.intp]) -> Audit:
+def _in_full(model: Runs, source: Source, chosen: NDArray[np.uint32], audited: NDArray[np.bool_]) -> Audit:
     """Read all rows in full, the chosen ones early, too, and those early that cannot be read in full."""
-    outcome = model._run_in_full(source)
+    outcome, rows = model._run_in_full(source), chosen.astype(np.intp)
     readable = _finite(outcome)
-    full = decided(outcome.margin[chosen]).astype(np.int64)
-    early = model._run_plan(source.take(chosen)) if chosen.size else None
-    compared = readable[chosen]
+    full = decided(outcome.margin[rows]).astype(np.int64)
+    early = model._run_plan(source.take(rows)) if rows.size else None
+    compared = readable[rows]
     if early is not None:
         compared = compared & _finite(early)
     if not readable.all():
         rest = np.flatnonzero(~readable)
         again = model._run_plan(source.take(rest))
-        _put(outcome, rest, again, EVERY)
+        for written, values in zip(outcome[:3], again[:3], strict=True):
+            written[rest] = values
         outcome = outcome._replace(bad=int(rest[again.bad]) if again.bad >= 0 else -1)
     codes = full if early is None else decided(early.margin).astype(np.int64)
-    return Audit(outcome, codes[compared], full[compared], chosen[compared], chosen.size)
+    audited[rows[compared]] = True
+    return Audit(outcome, audited, codes[compared], full[compared], rows.size)
 
 
-def _finite(outcome: Outcome, rows: NDArray[np.intp] | slice = EVERY) -> NDArray[np.bool_]:
+def _finite(outcome: Outcome) -> NDArray[np.bool_]:
     """Return which rows have finite margins."""
-    margin = outcome.margin[rows]
+    margin = outcome.margin
     return np.ones(len(margin), np.bool_) if outcome.bad < 0 else np.asarray(np.isfinite(margin).all(axis=1))
-
-
-def _put(outcome: Outcome, rows: NDArray[np.intp], other: Outcome, which: NDArray[np.bool_] | slice) -> None:
-    """Replace some rows of an outcome."""
-    for written, values in zip(outcome[:3], other[:3], strict=True):
-        written[rows] = values[which]

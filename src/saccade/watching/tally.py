@@ -71,8 +71,9 @@ class Tally:
         level = float(self.counts.levels[lost])
         return ClassWatch(label, level, state, full, here, n_lost, n_false, *self.bounds(lost), *self.bounds(false))
 
-    def add(self, early: NDArray[np.int64], full: NDArray[np.int64]) -> None:
-        self.counts.add(early, full)
+    def add(self, early: NDArray[np.int64], full: NDArray[np.int64]) -> int:
+        """Count audited rows; return how many are errors."""
+        return self.counts.add(early, full)
 
     def merge(self, other: "Tally") -> None:
         """Add what another process has counted of the same model."""

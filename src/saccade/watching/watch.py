@@ -319,9 +319,9 @@ class Watch:
             digest.update(np.ascontiguousarray(values).tobytes())
         return digest.hexdigest()[:16]
 
-    def _chosen(self, n_rows: int) -> NDArray[np.intp]:
+    def _chosen(self, n_rows: int) -> NDArray[np.uint32]:
         """Toss the coins of the next rows; return the places of those that are audited."""
-        rows = np.empty(n_rows, dtype=np.intp)
+        rows = np.empty(n_rows, dtype=np.uint32)
         with self._lock:
             first, self._next_row = self._next_row, self._next_row + n_rows
             count, *self._coins = toss(self._seed, float(self.share), first, n_rows, *self._coins, rows)
@@ -342,15 +342,13 @@ class Watch:
         return self._counted(reading, audits[0])
 
     def _counted(self, reading: Reading, audit: Audit) -> WatchedReading:
-        audited = np.zeros(len(reading), dtype=np.bool_)
-        audited[audit.compared] = True
-        watched = WatchedReading(reading.label, reading.margin, reading.n_read, reading.stopped, audited)
+        watched = WatchedReading(reading.label, reading.margin, reading.n_read, reading.stopped, audit.audited)
         with self._lock:
             self._tally.n_rows += len(reading)
-            self._tally.n_incomparable += audit.n_chosen - audit.compared.size
+            self._tally.n_incomparable += audit.n_chosen - audit.early.size
             self._tally.parts_read += int(reading.n_read.sum())
-            self._tally.add(audit.early, audit.full)
-        self._react(watched, audit.early, audit.full)
+            n_wrong = self._tally.add(audit.early, audit.full)
+        self._react(watched, n_wrong)
         return watched
 
     def _lazy_audit(self, rows: Iterable[Any]) -> tuple[LazyAudit, Fetched, Any]:
@@ -374,17 +372,17 @@ class Watch:
             self._tally.n_incomparable += n_chosen - compared.shape[1]
             self._tally.parts_read += int(watched.n_asked.sum())
             self._tally.audit_spent += watched.audit_spent
-            self._tally.add(*codes)
-        self._react(watched, *codes)
+            n_wrong = self._tally.add(*codes)
+        self._react(watched, n_wrong)
         return watched
 
     def _refuse_if_broken(self) -> None:
         if self.on_broken == "raise" and self.state == "broken":
             raise PromiseBrokenError(self._message())
 
-    def _react(self, reading: Any, early: NDArray[np.int64], full: NDArray[np.int64]) -> None:
+    def _react(self, reading: Any, n_wrong: int) -> None:
         """Do what is to be done when the promise is seen to be broken, which only an error can make it."""
-        if not self._was_broken and np.array_equal(early, full):
+        if not self._was_broken and n_wrong == 0:
             return
         with self._lock:
             was_broken, self._was_broken = self._was_broken, self._tally.state == "broken"
