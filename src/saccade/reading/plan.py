@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["EACH", "Outcome", "Plan", "Reading", "decided"]
+__all__ = ["EACH", "Outcome", "Plan", "Reading", "decided", "first_bad"]
 
 Reals = NDArray[np.float64]
 
@@ -113,7 +113,7 @@ class Plan(NamedTuple):
     @property
     def weightless(self) -> NDArray[np.bool_]:
         """Which parts no checkpoint weighs, and no score."""
-        weighed: NDArray[np.bool_] = np.any(self.coef != 0, axis=0)
+        weighed = np.asarray(self.coef.any(axis=0))
         weighed[self.order[: self.positions]] = True
         return ~weighed
 
@@ -180,6 +180,17 @@ class Outcome(NamedTuple):
     stopped: NDArray[np.bool_]
     bad: int  # the first row whose margin is not finite, or -1
 
+    def some(self, rows: NDArray[np.integer]) -> "Outcome":
+        """Return what it says of some rows."""
+        margin = self.margin[rows]
+        return Outcome(margin, self.n_read[rows], self.stopped[rows], -1 if self.bad < 0 else first_bad(margin))
+
+
+def first_bad(margin: Reals) -> int:
+    """Return the first row whose scores (rows, scores) are not all finite, or -1."""
+    wrong = ~np.isfinite(margin).all(axis=1)
+    return int(np.argmax(wrong)) if wrong.any() else -1
+
 
 def decided(margin: Reals) -> NDArray[np.intp]:
     """Return the class that each row's scores (rows, scores) speak for: the sign of one, or the best of several."""
@@ -205,8 +216,11 @@ class Reading:
         return len(self.label)
 
     @classmethod
-    def of(cls, classes: NDArray[np.generic], outcome: Outcome) -> "Reading":
-        """Return an outcome with labels; two classes have one margin per row, as in scikit-learn."""
+    def of(cls, classes: NDArray[np.generic], outcome: Outcome, *others: Any) -> Self:
+        """Return an outcome with labels, and with what ``cls`` has besides.
+
+        Two classes have one margin per row, as in scikit-learn.
+        """
         margin = outcome.margin
         shown = margin[:, 0] if margin.shape[1] == 1 else margin
-        return cls(classes[decided(margin)], shown, outcome.n_read, outcome.stopped)
+        return cls(classes[decided(margin)], shown, outcome.n_read, outcome.stopped, *others)

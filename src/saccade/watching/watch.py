@@ -19,9 +19,9 @@ from saccade.exceptions import PromiseBrokenError, PromiseBrokenWarning
 from saccade.kernels.watching import toss
 from saccade.models.additive import Additive
 from saccade.promises.certificate import percent
-from saccade.reading.inputs import codes_among, read_checked
+from saccade.reading.inputs import checked_columns, codes_among, raise_not_finite
 from saccade.reading.parameters import RANDOM_STATE, Kinds, check_parameters, instance, real, text
-from saccade.reading.plan import Outcome, Plan, Reading
+from saccade.reading.plan import Plan
 from saccade.reading.sources import Source
 from saccade.watching.audit import Audit, audited_reading
 from saccade.watching.lazily import Fetched, LazyAudit
@@ -139,8 +139,7 @@ class Watch:
         """Read the rows of any storage of columns; those whose values are not finite are not audited."""
         self._refuse_if_broken()
         parts = source if self.additive_.parts_are_columns else self.additive_.source(source)
-        audit = self._audit(parts)
-        return self._counted(Reading.of(self.classes_, audit.outcome), audit)
+        return self._counted(self._audit(parts))
 
     predict_source = read_source
 
@@ -332,29 +331,24 @@ class Watch:
 
     def _read(self, X: Any) -> WatchedReading:
         self._refuse_if_broken()
-        attentive, audits = self.attentive, list[Audit]()
+        attentive = self.attentive
+        source = attentive._source(checked_columns(attentive, attentive._as_taken(X), None))
+        audit = self._audit(source)
+        if audit.outcome.bad >= 0:
+            raise_not_finite(attentive, source, audit.outcome.bad)
+        return self._counted(audit)
 
-        def run(source: Source) -> Outcome:
-            audits.append(self._audit(source))
-            return audits[0].outcome
-
-        reading = read_checked(attentive, attentive._as_taken(X), attentive._source, run)
-        return self._counted(reading, audits[0])
-
-    def _counted(self, reading: Reading, audit: Audit) -> WatchedReading:
-        watched = WatchedReading(reading.label, reading.margin, reading.n_read, reading.stopped, audit.audited)
+    def _counted(self, audit: Audit) -> WatchedReading:
         with self._lock:
-            self._tally.n_rows += len(reading)
-            self._tally.n_incomparable += audit.n_chosen - audit.early.size
-            self._tally.parts_read += int(reading.n_read.sum())
-            n_wrong = self._tally.add(audit.early, audit.full)
-        self._react(watched, n_wrong)
-        return watched
+            audited, n_wrong = self._tally.add(audit)
+        reading = WatchedReading.of(self.classes_, audit.outcome, audited)
+        self._react(reading, n_wrong)
+        return reading
 
     def _lazy_audit(self, rows: Iterable[Any]) -> tuple[LazyAudit, Fetched, Any]:
         self._refuse_if_broken()
         listed = list(rows)
-        audit = LazyAudit(listed, self._chosen(len(listed)), self._all_in_full)
+        audit = LazyAudit(listed, self._chosen(len(listed)).astype(np.intp), self._all_in_full)
         questions = self.attentive._questions()
         fetched = Fetched(questions, self.additive_.takes_missing, frozenset(audit.chosen.tolist()))
         return audit, fetched, self.attentive._questions_in_full()
@@ -368,11 +362,7 @@ class Watch:
             for labels, places in zip((early, full), compared, strict=True)
         ]
         with self._lock:
-            self._tally.n_rows += len(watched)
-            self._tally.n_incomparable += n_chosen - compared.shape[1]
-            self._tally.parts_read += int(watched.n_asked.sum())
-            self._tally.audit_spent += watched.audit_spent
-            n_wrong = self._tally.add(*codes)
+            n_wrong = self._tally.add_lazily(n_chosen, watched, codes)
         self._react(watched, n_wrong)
         return watched
 

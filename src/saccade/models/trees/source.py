@@ -80,7 +80,7 @@ class TreeSource:
         if self._model.ensemble.takes_missing:
             return Outcome(margin, n_read, stopped, -1)
         lacking = self.bench.lacking(rows, rows.size)
-        margin[lacking] = np.nan
+        margin[lacking], n_read[lacking] = np.nan, 0
         return Outcome(margin, n_read, stopped, int(np.argmax(lacking)) if lacking.any() else -1)
 
     def _without_missing(self, rows: Rows, size: int, margin: Reals, n_read: Any, stopped: Any) -> int:
