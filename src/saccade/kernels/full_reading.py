@@ -8,7 +8,7 @@ import numpy as np
 
 from saccade.kernels.compiling import inlined, kernel, loop
 from saccade.kernels.prefetching import prefetch, prefetch_far
-from saccade.kernels.reading import all_finite, weighted_sum
+from saccade.kernels.reading import first_bad, weighted_sum
 
 # So many rows at a time are summed by columns, so that their sums stay in the nearest cache.
 TILE = 256
@@ -121,7 +121,7 @@ def sum_some(X, coef, intercept, rows, margin):
 
     Return -1, or the first one whose margin is not finite.
     """
-    size, bad = rows.shape[0], -1
+    size = rows.shape[0]
     if abs(X.strides[1]) <= abs(X.strides[0]):
         for s in range(size):
             ask_for(X, rows[min(s + ROWS_AHEAD, size - 1)], rows[min(s + 1, size - 1)])
@@ -131,6 +131,4 @@ def sum_some(X, coef, intercept, rows, margin):
             for c in range(intercept.shape[0]):
                 margin[s, c] = intercept[c]
         sum_scattered_rows(X, rows, 0, size, coef, margin.T)
-    for s in range(size - 1, -1, -1):
-        bad = bad if all_finite(margin[s]) else s
-    return bad
+    return first_bad(margin)

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.kernels.blocks import add_part, check
-from saccade.reading.plan import Outcome, Plan, first_bad
+from saccade.kernels.blocks import add_part, check, copy_some
+from saccade.kernels.reading import first_bad
+from saccade.reading.plan import Outcome, Plan
 from saccade.reading.room import Room, Written, new_outcome, new_room
 from saccade.reading.sources import Source
 
@@ -41,7 +42,7 @@ def in_full_by_parts(plan: Plan, source: Source, rows: Rows, known: Mapping[int,
     """Read some rows, which ascend, in full; of some parts their values may be known."""
     margin = _summed(plan.without_stops(), source, rows, known)
     n_read, stopped = np.full(rows.size, plan.n_features), np.zeros(rows.size, np.bool_)
-    return Outcome(margin, n_read, stopped, first_bad(margin))
+    return Outcome(margin, n_read, stopped, int(first_bad(margin)))
 
 
 class _Kept(NamedTuple):
@@ -63,8 +64,7 @@ class _Kept(NamedTuple):
     def keep(self, room: Room, size: int) -> None:
         """Copy the values of those among the first ``size`` rows of a room, which follow one another."""
         begin = int(room.rows[0])
-        places = slice(*np.searchsorted(self.rows, (begin, begin + size)).tolist())
-        self.values[:, places] = room.values[: len(self.parts), self.rows[places] - begin]
+        copy_some(room.values, begin, size, self.rows, int(self.rows.searchsorted(begin)), self.values)
 
 
 class _Reader(NamedTuple):
@@ -116,7 +116,7 @@ def _run(reader: _Reader) -> Outcome:
         _append(room, size, waiting, n_waiting)
         n_waiting += size
     reader.read_out(early, n_waiting, waiting)
-    return Outcome(*reader.written, first_bad(reader.written[0]))
+    return Outcome(*reader.written, int(first_bad(reader.written[0])))
 
 
 def _summed(plan: Plan, source: Source, rows: Rows, known: Mapping[int, Values] = NOTHING) -> Values:

@@ -7,7 +7,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["EACH", "Outcome", "Plan", "Reading", "decided", "first_bad"]
+from saccade.kernels.reading import first_bad
+
+__all__ = ["EACH", "Outcome", "Plan", "Reading", "decided"]
 
 Reals = NDArray[np.float64]
 
@@ -183,13 +185,7 @@ class Outcome(NamedTuple):
     def some(self, rows: NDArray[np.integer]) -> "Outcome":
         """Return what it says of some rows."""
         margin = self.margin[rows]
-        return Outcome(margin, self.n_read[rows], self.stopped[rows], -1 if self.bad < 0 else first_bad(margin))
-
-
-def first_bad(margin: Reals) -> int:
-    """Return the first row whose scores (rows, scores) are not all finite, or -1."""
-    wrong = ~np.isfinite(margin).all(axis=1)
-    return int(np.argmax(wrong)) if wrong.any() else -1
+        return Outcome(margin, self.n_read[rows], self.stopped[rows], -1 if self.bad < 0 else int(first_bad(margin)))
 
 
 def decided(margin: Reals) -> NDArray[np.intp]:

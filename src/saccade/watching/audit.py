@@ -5,7 +5,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.reading.plan import Outcome, first_bad
+from saccade.kernels.reading import first_bad
+from saccade.reading.plan import Outcome
 from saccade.reading.sources import Source
 
 __all__ = ["Audit", "audited_reading"]
@@ -48,5 +49,5 @@ def _all_in_full(model: Runs, source: Source, chosen: NDArray[np.uint32]) -> tup
     if rows.size:
         for written, values in zip(outcome[:3], model._run_plan(source.take(rows))[:3], strict=True):
             written[rows] = values
-    bad = first_bad(outcome.margin[unreadable])
+    bad = int(first_bad(outcome.margin[unreadable]))
     return outcome._replace(bad=int(unreadable[bad]) if bad >= 0 else -1), whole
