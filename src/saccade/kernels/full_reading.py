@@ -116,12 +116,14 @@ def ask_for(X, row, next_row):
 
 
 @kernel
-def sum_some(X, coef, intercept, rows, margin):
-    """Write the full margins of some rows, which ascend and lie apart, with the bits of ``read_to_the_end``.
+def read_some(X, coef, intercept, rows, margin, n_read, stopped):
+    """Read some rows, which ascend and lie apart, in full, with the bits of ``read_to_the_end``.
 
     Return -1, or the first one whose margin is not finite.
     """
     size = rows.shape[0]
+    for s in range(size):
+        n_read[s], stopped[s] = X.shape[1], False
     if abs(X.strides[1]) <= abs(X.strides[0]):
         for s in range(size):
             ask_for(X, rows[min(s + ROWS_AHEAD, size - 1)], rows[min(s + 1, size - 1)])

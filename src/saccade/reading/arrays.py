@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from saccade.kernels.blocks import gather, read_blocks
-from saccade.kernels.full_reading import sum_some
+from saccade.kernels.full_reading import read_some
 from saccade.reading.plan import Outcome, Plan
 from saccade.reading.room import new_outcome, new_room
 
@@ -63,7 +63,5 @@ class ArraySource:
 
     def in_full(self, plan: Plan, rows: NDArray[np.uint32]) -> Outcome:
         """Read some rows, which ascend, in full, without a copy of them."""
-        margin, n_read, stopped = new_outcome(plan, rows.size)
-        bad = sum_some(self.X, plan.coef, plan.intercept, rows, margin)
-        n_read[:], stopped[:] = plan.n_features, False
-        return Outcome(margin, n_read, stopped, int(bad))
+        outcome = new_outcome(plan, rows.size)
+        return Outcome(*outcome, int(read_some(self.X, plan.coef, plan.intercept, rows, *outcome)))

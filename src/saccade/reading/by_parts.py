@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from saccade.kernels.blocks import add_part, check, copy_some
 from saccade.kernels.reading import first_bad
-from saccade.reading.plan import Outcome, Plan
+from saccade.reading.plan import Outcome, Plan, per_plan
 from saccade.reading.room import Room, Written, new_outcome, new_room
 from saccade.reading.sources import Source
 
@@ -40,7 +40,7 @@ def read_by_parts_and_in_full(plan: Plan, source: Source, rows: Rows) -> tuple[O
 
 def in_full_by_parts(plan: Plan, source: Source, rows: Rows, known: Mapping[int, Values] = NOTHING) -> Outcome:
     """Read some rows, which ascend, in full; of some parts their values may be known."""
-    margin = _summed(plan.without_stops(), source, rows, known)
+    margin = _summed(plan, _counting(plan), source, rows, known)
     n_read, stopped = np.full(rows.size, plan.n_features), np.zeros(rows.size, np.bool_)
     return Outcome(margin, n_read, stopped, int(first_bad(margin)))
 
@@ -95,7 +95,8 @@ class _Reader(NamedTuple):
         if size and plan.closes:  # the last checkpoint decides every row that is finite
             margin[rows], n_read[rows], stopped[rows] = np.nan, plan.positions, True
         elif size:
-            margin[rows], n_read[rows], stopped[rows] = _summed(plan, self.source, rows), plan.n_features, False
+            margin[rows] = _summed(plan, _demanded(plan), self.source, rows)
+            n_read[rows], stopped[rows] = plan.n_features, False
 
 
 def _run(reader: _Reader) -> Outcome:
@@ -119,10 +120,24 @@ def _run(reader: _Reader) -> Outcome:
     return Outcome(*reader.written, int(first_bad(reader.written[0])))
 
 
-def _summed(plan: Plan, source: Source, rows: Rows, known: Mapping[int, Values] = NOTHING) -> Values:
+@per_plan
+def _demanded(plan: Plan) -> list[int]:
+    """Return the parts that any checkpoint or score weighs."""
+    weighed: list[int] = np.flatnonzero(~plan.weightless).tolist()
+    return weighed
+
+
+@per_plan
+def _counting(plan: Plan) -> list[int]:
+    """Return the parts that any score weighs."""
+    return _demanded(plan.without_stops())
+
+
+def _summed(plan: Plan, parts: list[int], source: Source, rows: Rows, known: Mapping[int, Values] = NOTHING) -> Values:
     """Return the full margins of some rows."""
-    total, filled = np.tile(plan.intercept, (rows.size, 1)), np.empty(rows.size)
-    for part in np.flatnonzero(~plan.weightless).tolist():
+    total, filled = np.empty((rows.size, plan.intercept.size)), np.empty(rows.size)
+    total[:] = plan.intercept
+    for part in parts:
         values = known.get(part, filled)
         if values is filled:
             source.fill(part, rows, rows.size, filled)

@@ -1,17 +1,18 @@
 """The records that reading works with, as plain arrays: what a reader needs, and what it gives back."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saccade.kernels.reading import first_bad
 
-__all__ = ["EACH", "Outcome", "Plan", "Reading", "decided"]
+__all__ = ["EACH", "Outcome", "Plan", "Reading", "decided", "per_plan"]
 
 Reals = NDArray[np.float64]
+T = TypeVar("T")
 
 # So many parts of a checkpoint are named when a plan is described.
 MOST_NAMED = 8
@@ -172,6 +173,20 @@ class Plan(NamedTuple):
             return f"margins up to {self.lower[0, k]:+.3g} or from {self.upper[0, k]:+.3g}"
         leads = np.unique(self.upper[:, k])
         return f"a lead of {leads[0]:.3g}" + (f" to {leads[-1]:.3g}, by class" if leads.size > 1 else "")
+
+
+def per_plan(compute: Callable[[Plan], T]) -> Callable[[Plan], T]:
+    """Keep what was computed for the last plan: predictions of few rows meet the same one again and again."""
+    last: list[tuple[Plan, T]] = []
+
+    def of_plan(plan: Plan) -> T:
+        met = last[:1]  # a copy: other threads may have other plans
+        if not met or met[0][0] is not plan:
+            met = [(plan, compute(plan))]
+            last[:] = met
+        return met[0][1]
+
+    return of_plan
 
 
 class Outcome(NamedTuple):
