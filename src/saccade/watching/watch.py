@@ -19,10 +19,10 @@ from saccade.exceptions import PromiseBrokenError, PromiseBrokenWarning
 from saccade.kernels.watching import toss
 from saccade.models.additive import Additive
 from saccade.promises.certificate import percent
-from saccade.reading.inputs import codes_among, read_checked
+from saccade.reading.inputs import checked_columns, codes_among, raise_not_finite
 from saccade.reading.parameters import RANDOM_STATE, Kinds, check_parameters, instance, real, text
 from saccade.reading.partitions import is_collection
-from saccade.reading.plan import Outcome, Plan, Reading
+from saccade.reading.plan import Plan
 from saccade.reading.sources import Source
 from saccade.watching.audit import Audit, audited_reading
 from saccade.watching.lazily import Fetched, LazyAudit
@@ -140,8 +140,7 @@ class Watch:
         """Read the rows of any storage of columns; those whose values are not finite are not audited."""
         self._refuse_if_broken()
         parts = source if self.additive_.parts_are_columns else self.additive_.source(source)
-        audit = self._audit(parts)
-        return self._counted(Reading.of(self.classes_, audit.outcome), audit)
+        return self._counted(self._audit(parts))
 
     predict_source = read_source
 
@@ -320,9 +319,9 @@ class Watch:
             digest.update(np.ascontiguousarray(values).tobytes())
         return digest.hexdigest()[:16]
 
-    def _chosen(self, n_rows: int) -> NDArray[np.intp]:
+    def _chosen(self, n_rows: int) -> NDArray[np.uint32]:
         """Toss the coins of the next rows; return the places of those that are audited."""
-        rows = np.empty(n_rows, dtype=np.intp)
+        rows = np.empty(n_rows, dtype=np.uint32)
         with self._lock:
             first, self._next_row = self._next_row, self._next_row + n_rows
             count, *self._coins = toss(self._seed, float(self.share), first, n_rows, *self._coins, rows)
@@ -339,31 +338,24 @@ class Watch:
                 "and merge them."
             )
         self._refuse_if_broken()
-        attentive, audits = self.attentive, list[Audit]()
+        attentive = self.attentive
+        source = attentive._source(checked_columns(attentive, attentive._as_taken(X), None))
+        audit = self._audit(source)
+        if audit.outcome.bad >= 0:
+            raise_not_finite(attentive, source, audit.outcome.bad)
+        return self._counted(audit)
 
-        def run(source: Source) -> Outcome:
-            audits.append(self._audit(source))
-            return audits[0].outcome
-
-        reading = read_checked(attentive, attentive._as_taken(X), attentive._source, run)
-        return self._counted(reading, audits[0])
-
-    def _counted(self, reading: Reading, audit: Audit) -> WatchedReading:
-        audited = np.zeros(len(reading), dtype=np.bool_)
-        audited[audit.compared] = True
-        watched = WatchedReading(reading.label, reading.margin, reading.n_read, reading.stopped, audited)
+    def _counted(self, audit: Audit) -> WatchedReading:
         with self._lock:
-            self._tally.n_rows += len(reading)
-            self._tally.n_incomparable += audit.n_chosen - audit.compared.size
-            self._tally.parts_read += int(reading.n_read.sum())
-            self._tally.add(audit.early, audit.full)
-        self._react(watched, audit.early, audit.full)
-        return watched
+            audited, n_wrong = self._tally.add(audit)
+        reading = WatchedReading.of(self.classes_, audit.outcome, audited)
+        self._react(reading, n_wrong)
+        return reading
 
     def _lazy_audit(self, rows: Iterable[Any]) -> tuple[LazyAudit, Fetched, Any]:
         self._refuse_if_broken()
         listed = list(rows)
-        audit = LazyAudit(listed, self._chosen(len(listed)), self._all_in_full)
+        audit = LazyAudit(listed, self._chosen(len(listed)).astype(np.intp), self._all_in_full)
         questions = self.attentive._questions()
         fetched = Fetched(questions, self.additive_.takes_missing, frozenset(audit.chosen.tolist()))
         return audit, fetched, self.attentive._questions_in_full()
@@ -377,21 +369,17 @@ class Watch:
             for labels, places in zip((early, full), compared, strict=True)
         ]
         with self._lock:
-            self._tally.n_rows += len(watched)
-            self._tally.n_incomparable += n_chosen - compared.shape[1]
-            self._tally.parts_read += int(watched.n_asked.sum())
-            self._tally.audit_spent += watched.audit_spent
-            self._tally.add(*codes)
-        self._react(watched, *codes)
+            n_wrong = self._tally.add_lazily(n_chosen, watched, codes)
+        self._react(watched, n_wrong)
         return watched
 
     def _refuse_if_broken(self) -> None:
         if self.on_broken == "raise" and self.state == "broken":
             raise PromiseBrokenError(self._message())
 
-    def _react(self, reading: Any, early: NDArray[np.int64], full: NDArray[np.int64]) -> None:
+    def _react(self, reading: Any, n_wrong: int) -> None:
         """Do what is to be done when the promise is seen to be broken, which only an error can make it."""
-        if not self._was_broken and np.array_equal(early, full):
+        if not self._was_broken and n_wrong == 0:
             return
         with self._lock:
             was_broken, self._was_broken = self._was_broken, self._tally.state == "broken"
