@@ -14,7 +14,6 @@ from saccade.cli.data import (
     data_options,
     loaded,
     loaded_to_certify,
-    names_of,
     opened,
     print_record,
     unit_names_of,
@@ -109,6 +108,7 @@ def attend(
     import numpy as np
 
     from saccade.data.batches import BadRows
+    from saccade.data.demand import names_of
     from saccade.data.opening import files_of
     from saccade.data.sampling import certify
     from saccade.files.models import save_with

@@ -2,9 +2,10 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,15 +24,13 @@ from saccade.data.batches import (
     whole_rows,
 )
 from saccade.data.categories import coded, warn_if_none_is_known
+from saccade.data.row_groups import BUFFER, RowGroup
 from saccade.data.seen import Seen
 from saccade.exceptions import DataFileError
-from saccade.reading.tables import ColumnSource
 
-__all__ = ["ArrowFile", "NumpyFile", "ParquetFile", "RowGroup"]
+__all__ = ["ArrowFile", "NumpyFile", "ParquetFile"]
 
 LABELS = (str, bool, int, float)
-# Bytes of each column of a Parquet file that are read at once; by default pyarrow reads the whole file ahead.
-BUFFER = 2**13
 
 
 class ParquetFile:
@@ -51,6 +50,12 @@ class ParquetFile:
         self._chosen = _chosen(self._features, columns, wanted)
         self._coders = wanted.coders
         self.n_rows = self.length = self._metadata.num_rows
+
+    @property
+    def group_begins(self) -> list[int]:
+        """The number of the first row of each row group, and of all rows."""
+        groups = map(self._metadata.row_group, range(self._metadata.num_row_groups))
+        return list(accumulate((group.num_rows for group in groups), initial=0))
 
     def seen(self) -> dict[int, Seen]:
         return _seen(self._features, self._schema, self.n_rows)
@@ -78,15 +83,24 @@ class ParquetFile:
                 place += record.num_rows
             pyarrow().default_memory_pool().release_unused()
 
-    def pieces(self, bad: BadRows) -> Iterator[Piece]:
-        """Yield row groups as sources that read their columns lazily."""
+    def pieces(self, bad: BadRows, groups: Iterable[int] | None = None) -> Iterator[Piece]:
+        """Yield the rows of all row groups, or of some, as sources that read their columns lazily.
+
+        A piece is a row group, or a run of its rows where these are many.
+        """
         with named(self.path):
-            file = pyarrow().parquet.ParquetFile(self.path)
-        place = 0
-        for number in range(self._metadata.num_row_groups):
-            group = RowGroup(file, number, self._features, self.path, self._coders)
-            place += group.shape[0]
-            yield Piece(group, np.ones(group.shape[0], dtype=bool), place, partial(getattr, group, "bytes_read"))
+            file = pyarrow().parquet.ParquetFile(self.path, buffer_size=BUFFER)
+        begins = self.group_begins
+        with file:
+            for number in range(len(begins) - 1) if groups is None else groups:
+                group = RowGroup(file, number, self.path, self._features, len(self._chosen.names))
+                for run in group.runs(self._as_numbers):
+                    good = np.ones(run.shape[0], dtype=bool)
+                    yield Piece(run, good, begins[number] + run.stop, partial(getattr, run, "bytes_read"))
+                pyarrow().default_memory_pool().release_unused()
+
+    def _as_numbers(self, feature: int, column: Any) -> NDArray[Any]:
+        return _numbers(self.path, self._features[feature], column, self._coders.get(feature))
 
 
 def _runs(metadata: Any, rows: int) -> Iterator[tuple[list[int], int, int]]:
@@ -99,28 +113,6 @@ def _runs(metadata: Any, rows: int) -> Iterator[tuple[list[int], int, int]]:
         if end - place >= rows or number == metadata.num_row_groups - 1:
             yield groups, place, end
             groups, place = [], end
-
-
-class RowGroup(ColumnSource):
-    """A row group as a source whose columns are read lazily; it counts the bytes that were read."""
-
-    def __init__(self, file: Any, number: int, names: list[str], path: str, coders: Mapping[int, Coder]) -> None:
-        group = file.metadata.row_group(number)
-        super().__init__((group.num_rows, len(names)), self._read)
-        self._file, self._number, self._names, self._path, self._coders = file, number, names, path, coders
-        self._sizes = {
-            column.path_in_schema: column.total_compressed_size
-            for column in map(group.column, range(group.num_columns))
-        }
-        self.bytes_read = 0
-
-    def _read(self, feature: int) -> NDArray[Any]:
-        name = self._names[feature]
-        with named(self._path):
-            column = self._file.read_row_group(self._number, columns=[name], use_threads=False).column(0)
-        values = _numbers(self._path, name, column, self._coders.get(feature))  # refuses nested ones, without a size
-        self.bytes_read += self._sizes[name]
-        return values
 
 
 class ArrowFile:

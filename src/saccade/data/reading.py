@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.data.batches import BadRows, DataFile
+from saccade.data.batches import BadRows, DataFile, Piece
 from saccade.data.held_out import HeldOut, held_out_batches
 from saccade.data.labels import known_codes
 from saccade.exceptions import DataFileError
@@ -16,7 +16,7 @@ from saccade.reading.plan import Reading
 from saccade.reading.progress import Progress
 from saccade.reading.sources import Source, column_source
 
-__all__ = ["Measured", "RowsRead", "measure", "read_rows"]
+__all__ = ["Measured", "RowsRead", "measure", "read_piece", "read_rows"]
 
 
 class Predictor(Protocol):
@@ -48,13 +48,18 @@ def read_rows(model: Predictor, data: DataFile, bad: BadRows) -> Iterator[RowsRe
     """Predict a file piece by piece; of each no more is read than a certified model's plan asks for."""
     with Progress("rows", label="Rows", length=data.length) as progress:
         for piece in data.pieces(bad):
-            reading = model.predict_source(piece.source)
-            readable = _readable(reading)
-            good = piece.good.copy()
-            good[piece.good] = readable
-            _report(bad, piece.good, readable, partial(_culprit, model, piece.source, data.names))
-            yield RowsRead(_select(reading, readable), good, piece.bytes_read())
-            progress.advance(good.size, piece.end)
+            yield read_piece(model, piece, data.names, bad)
+            progress.advance(piece.good.size, piece.end)
+
+
+def read_piece(model: Predictor, piece: Piece, names: list[str] | None, bad: BadRows) -> RowsRead:
+    """Predict some rows of a file, whose features have these names."""
+    reading = model.predict_source(piece.source)
+    readable = _readable(reading)
+    good = piece.good.copy()
+    good[piece.good] = readable
+    _report(bad, piece.good, readable, partial(_culprit, model, piece.source, names))
+    return RowsRead(_select(reading, readable), good, piece.bytes_read())
 
 
 def _readable(reading: Reading) -> NDArray[np.bool_]:
@@ -63,7 +68,8 @@ def _readable(reading: Reading) -> NDArray[np.bool_]:
 
 
 def _select(reading: Reading, rows: NDArray[np.bool_]) -> Reading:
-    return Reading(reading.label[rows], reading.margin[rows], reading.n_read[rows], reading.stopped[rows])
+    """Return some rows of a reading, of whichever kind."""
+    return type(reading)(*(getattr(reading, field.name)[rows] for field in fields(reading)))
 
 
 def _report(
