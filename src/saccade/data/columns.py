@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +28,7 @@ from saccade.data.row_groups import BUFFER, RowGroup
 from saccade.data.seen import Seen
 from saccade.exceptions import DataFileError
 
-__all__ = ["ArrowFile", "NumpyFile", "ParquetFile"]
+__all__ = ["ArrowFile", "NumpyFile", "ParquetFile", "holds_texts"]
 
 LABELS = (str, bool, int, float)
 
@@ -83,21 +83,25 @@ class ParquetFile:
                 place += record.num_rows
             pyarrow().default_memory_pool().release_unused()
 
-    def pieces(self, bad: BadRows, groups: Iterable[int] | None = None) -> Iterator[Piece]:
-        """Yield the rows of all row groups, or of some, as sources that read their columns lazily.
+    def pieces(self, bad: BadRows) -> Iterator[Piece]:
+        """Yield the rows of row groups as sources that read their columns lazily."""
+        return chain.from_iterable(self.groups(range(self._metadata.num_row_groups)))
 
-        A piece is a row group, or a run of its rows where these are many.
-        """
+    def groups(self, numbers: Iterable[int]) -> Iterator[Iterator[Piece]]:
+        """Yield the pieces of some row groups: each has one, or one for each run of its rows where these are many."""
         with named(self.path):
-            file = pyarrow().parquet.ParquetFile(self.path, buffer_size=BUFFER)
+            file = pyarrow().parquet.ParquetFile(self.path, metadata=self._metadata, buffer_size=BUFFER)
         begins = self.group_begins
         with file:
-            for number in range(len(begins) - 1) if groups is None else groups:
+            for number in numbers:
                 group = RowGroup(file, number, self.path, self._features, len(self._chosen.names))
-                for run in group.runs(self._as_numbers):
-                    good = np.ones(run.shape[0], dtype=bool)
-                    yield Piece(run, good, begins[number] + run.stop, partial(getattr, run, "bytes_read"))
+                yield self._pieces_of(group, begins[number])
                 pyarrow().default_memory_pool().release_unused()
+
+    def _pieces_of(self, group: RowGroup, begin: int) -> Iterator[Piece]:
+        for run in group.runs(self._as_numbers):
+            good = np.ones(run.shape[0], dtype=bool)
+            yield Piece(run, good, begin + run.stop, partial(getattr, run, "bytes_read"))
 
     def _as_numbers(self, feature: int, column: Any) -> NDArray[Any]:
         return _numbers(self.path, self._features[feature], column, self._coders.get(feature))
@@ -291,10 +295,10 @@ def _holds_categories(kind: Any) -> bool:
     """Whether a column's different values are few, as a rule, and to be told apart exactly: texts and whole numbers."""
     types = pyarrow().types
     inside = kind.value_type if types.is_dictionary(kind) else kind
-    return _holds_texts(inside) or bool(types.is_integer(inside))
+    return holds_texts(inside) or bool(types.is_integer(inside))
 
 
-def _holds_texts(kind: Any) -> bool:
+def holds_texts(kind: Any) -> bool:
     types = pyarrow().types
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
@@ -304,7 +308,7 @@ def _seen(features: list[str], schema: Any, n_rows: int) -> dict[int, Seen]:
     kinds = {name: schema.field(name).type for name in schema.names}
     held = {name: getattr(kind, "value_type", kind) for name, kind in kinds.items()}  # of dictionaries
     return {
-        place: Seen(texts=n_rows) if _holds_texts(held[name]) else Seen(numbers=n_rows)
+        place: Seen(texts=n_rows) if holds_texts(held[name]) else Seen(numbers=n_rows)
         for place, name in enumerate(features)
         if name in held
     }
