@@ -56,8 +56,10 @@ def spread(
             if not running:
                 return
             future = next(done)
+            result = future.result()
             number, _ = running.pop(future.key)
             until_look -= 1
-            yield number, future.result()
+            yield number, result
     finally:
-        client.cancel([future for _, future in running.values()])
+        if running:
+            client.cancel([future for _, future in running.values()])

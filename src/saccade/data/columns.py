@@ -24,7 +24,7 @@ from saccade.data.batches import (
     whole_rows,
 )
 from saccade.data.categories import coded, warn_if_none_is_known
-from saccade.data.row_groups import BUFFER, RowGroup
+from saccade.data.row_groups import RowGroup, open_columns
 from saccade.data.seen import Seen
 from saccade.exceptions import DataFileError
 
@@ -72,7 +72,7 @@ class ParquetFile:
         columns = [*self._chosen.names.values(), *([] if self._target is None else [self._target])]
         rows = _rows_per_batch(self.n_features)
         with named(self.path):
-            file = pyarrow().parquet.ParquetFile(self.path, pre_buffer=False, buffer_size=BUFFER)
+            file = open_columns(self.path, self._metadata)
         for groups, place, end in _runs(file.metadata, rows):
             if end <= start:
                 continue
@@ -90,7 +90,7 @@ class ParquetFile:
     def groups(self, numbers: Iterable[int]) -> Iterator[Iterator[Piece]]:
         """Yield the pieces of some row groups: each has one, or one for each run of its rows where these are many."""
         with named(self.path):
-            file = pyarrow().parquet.ParquetFile(self.path, metadata=self._metadata, buffer_size=BUFFER)
+            file = open_columns(self.path, self._metadata)
         begins = self.group_begins
         with file:
             for number in numbers:
@@ -100,8 +100,8 @@ class ParquetFile:
 
     def _pieces_of(self, group: RowGroup, begin: int) -> Iterator[Piece]:
         for run in group.runs(self._as_numbers):
-            good = np.ones(run.shape[0], dtype=bool)
-            yield Piece(run, good, begin + run.stop, partial(getattr, run, "bytes_read"))
+            good = np.ones(run.n_rows, dtype=bool)
+            yield Piece(run.source(), good, begin + run.stop, partial(getattr, run, "bytes_read"))
 
     def _as_numbers(self, feature: int, column: Any) -> NDArray[Any]:
         return _numbers(self.path, self._features[feature], column, self._coders.get(feature))

@@ -69,6 +69,8 @@ def _readable(reading: Reading) -> NDArray[np.bool_]:
 
 def _select(reading: Reading, rows: NDArray[np.bool_]) -> Reading:
     """Return some rows of a reading, of whichever kind."""
+    if rows.all():
+        return reading
     return type(reading)(*(getattr(reading, field.name)[rows] for field in fields(reading)))
 
 

@@ -9,12 +9,19 @@ from saccade.data.arrow import named, pyarrow
 from saccade.exceptions import DataFileError
 from saccade.reading.tables import ColumnSource
 
-__all__ = ["BUFFER", "RowGroup", "Run"]
+__all__ = ["RowGroup", "Run", "open_columns"]
+
+Numbers = Callable[[int, Any], NDArray[Any]]
 
 # Bytes of each column that are read at once; by default pyarrow reads a whole column of a row group ahead.
 BUFFER = 2**13
 # What the columns of a run take as numbers at the most, unless it would have fewer rows than these.
-RUN_BYTES, FEWEST_ROWS = 2**25, 2**13
+RUN_BYTES, FEWEST_ROWS = 2**24, 2**13
+
+
+def open_columns(path: str, metadata: Any) -> Any:
+    """Open a file whose footer was read before."""
+    return pyarrow().parquet.ParquetFile(path, metadata=metadata, pre_buffer=False, buffer_size=BUFFER)
 
 
 class RowGroup:
@@ -27,46 +34,54 @@ class RowGroup:
     def __init__(self, file: Any, number: int, path: str, names: list[str], n_asked: int) -> None:
         """Take an open file, the number of the group, all features by name, and how many may be asked for."""
         self.n_rows: int = file.metadata.row_group(number).num_rows
-        self._file, self._number, self._path, self._names = file, number, path, names
+        self._file, self._number, self._path, self.names = file, number, path, names
         self._rows = max(FEWEST_ROWS, RUN_BYTES // (8 * max(n_asked, 1)))
         self._open: dict[int, _Column] = {}
+        self._sizes: dict[str, int] = {}
 
-    def runs(self, numbers: Callable[[int, Any], NDArray[Any]]) -> Iterator["Run"]:
-        """Yield the runs; ``numbers`` makes an array of what Arrow has of a feature. Each ends when the next begins."""
+    def runs(self, numbers: Numbers) -> Iterator["Run"]:
+        """Yield the runs; ``numbers`` makes an array of what Arrow has of a feature."""
         for start in range(0, self.n_rows, self._rows):
             yield Run(self, start, min(start + self._rows, self.n_rows), numbers)
 
-    def column(self, feature: int) -> tuple["_Column", int]:
-        """Return an open column, and the bytes that were read to open it: all of it, or none if it was open."""
+    def column(self, feature: int) -> tuple["_Column", bool]:
+        """Return an open column, and whether it was opened only now."""
         if feature in self._open:
-            return self._open[feature], 0
-        name = self._names[feature]
+            return self._open[feature], False
+        name = self.names[feature]
         size = min(self._rows, self.n_rows)
         batches = self._file.iter_batches(size, row_groups=[self._number], columns=[name], use_threads=False)
         self._open[feature] = _Column(self._path, name, batches)
-        return self._open[feature], self._bytes_of(name)
+        return self._open[feature], True
 
-    def _bytes_of(self, name: str) -> int:
-        """Return the compressed bytes of a column with all that is nested in it."""
-        group, schema = self._file.metadata.row_group(self._number), self._file.schema_arrow
-        if group.num_columns == len(schema):  # nothing is nested
-            return int(group.column(schema.get_field_index(name)).total_compressed_size)
-        columns = map(group.column, range(group.num_columns))
-        return sum(column.total_compressed_size for column in columns if column.path_in_schema.split(".")[0] == name)
+    def bytes_of(self, feature: int) -> int:
+        """Return the compressed bytes of a column."""
+        if not self._sizes:
+            group = self._file.metadata.row_group(self._number)
+            columns = map(group.column, range(group.num_columns))
+            self._sizes = {column.path_in_schema: column.total_compressed_size for column in columns}
+        return self._sizes[self.names[feature]]
 
 
-class Run(ColumnSource):
-    """Some consecutive rows of a row group; it counts the bytes of the columns that it is the first to ask for."""
+class Run:
+    """Some consecutive rows of a row group; it counts the bytes of the columns that it is the first to ask for.
 
-    def __init__(self, group: RowGroup, start: int, stop: int, numbers: Callable[[int, Any], NDArray[Any]]) -> None:
-        super().__init__((stop - start, len(group._names)), self._read)
+    It is what the source calls to read a column, and not the source itself: that would refer to itself, and its columns
+    would stay in memory until the garbage collector comes by.
+    """
+
+    def __init__(self, group: RowGroup, start: int, stop: int, numbers: Numbers) -> None:
         self._group, self._start, self.stop, self._numbers = group, start, stop, numbers
-        self.bytes_read = 0
+        self.n_rows, self.bytes_read = stop - start, 0
 
-    def _read(self, feature: int) -> NDArray[Any]:
-        column, size = self._group.column(feature)
-        values = self._numbers(feature, column.between(self._start, self.stop))
-        self.bytes_read += size
+    def source(self) -> ColumnSource:
+        """Return the rows, which are there until those of the next run are asked for."""
+        return ColumnSource((self.n_rows, len(self._group.names)), self)
+
+    def __call__(self, feature: int) -> NDArray[Any]:
+        column, is_new = self._group.column(feature)
+        values = self._numbers(feature, column.between(self._start, self.stop))  # refuses nested ones, without a size
+        self.bytes_read += self._group.bytes_of(feature) if is_new else 0
         return values
 
 
@@ -87,7 +102,9 @@ class _Column:
             size, first = min(len(self._held), stop - self._place), max(start - self._place, 0)
             if first < size:
                 taken.append(self._held.slice(first, size - first))
-            self._held, self._place = self._held.slice(size), self._place + size
+            # An empty slice would hold the memory of all that was passed.
+            self._held = self._held.slice(size) if size < len(self._held) else ()
+            self._place += size
         return pyarrow().chunked_array(taken)
 
     def _next(self) -> Any:
