@@ -34,7 +34,7 @@ __all__ = ["Watch"]
 
 FORMAT = 1
 # The line that called predict or read: above it are these, and what they share.
-CALLER = 5
+CALLER = 6
 
 
 class Watch:
@@ -378,9 +378,12 @@ class Watch:
             raise PromiseBrokenError(self._message())
 
     def _react(self, reading: Any, n_wrong: int) -> None:
-        """Do what is to be done when the promise is seen to be broken, which only an error can make it."""
-        if not self._was_broken and n_wrong == 0:
-            return
+        """Look whether the promise is broken, which only an error can make it."""
+        if self._was_broken or n_wrong:
+            self._answer(reading, CALLER)
+
+    def _answer(self, reading: Any, stacklevel: int) -> None:
+        """Do what is to be done where the promise is broken."""
         with self._lock:
             was_broken, self._was_broken = self._was_broken, self._tally.state == "broken"
             if not self._was_broken:
@@ -390,7 +393,7 @@ class Watch:
         if self.on_broken == "raise":
             raise PromiseBrokenError(message, reading)
         if not was_broken:
-            warnings.warn(message, PromiseBrokenWarning, stacklevel=CALLER)
+            warnings.warn(message, PromiseBrokenWarning, stacklevel=stacklevel)
 
     def _message(self) -> str:
         """Say what is broken, by counts and bounds, and what to do about it."""
