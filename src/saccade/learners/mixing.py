@@ -1,0 +1,130 @@
+"""Iterative parameter mixing: copies of learners, a pass of each over its own rows, and the mean of what was learned.
+
+McDonald, Hall and Mann 2010. Averaging once at the end is not enough: the mean goes into the next pass. The copies may
+learn in threads (``shards.py``) or in the processes of a cluster.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.kernels import state as codes
+from saccade.kernels.state import Walk
+from saccade.kernels.stepping import multiply_out, shift_exponents
+from saccade.learners.online import OnlineLearner
+from saccade.learners.passes import Memory, Team
+from saccade.reading.inputs import Rows
+
+__all__ = ["copies_of", "learn_apart", "mix", "positive_classes", "refresh", "shares_walk", "to_send"]
+
+# Far enough apart that no two learners draw the same coins.
+NEXT_SEED = 104_729
+# Of the numbers that a learner keeps, those that add up over the copies; of the others the mean is taken.
+ADDED = [codes.WEIGHT_SUM, codes.LOSS]
+
+
+def positive_classes(n_learners: int) -> list[int]:
+    """Return the class that each learner sets against the others."""
+    return [1] if n_learners == 1 else list(range(n_learners))
+
+
+def shares_walk(learner: OnlineLearner, is_sparse: bool) -> bool:
+    """Whether copies do without a walk of their own: sparse rows that are read in full teach nothing of walks."""
+    return is_sparse and bool(learner.settings.limit == learner.state.weights.size)
+
+
+def copies_of(learners: Sequence[OnlineLearner], number: int, shared: bool) -> list[OnlineLearner]:
+    """Return the copies of this number: with coins of their own, and with walks of their own unless they are shared."""
+    copied = [replace(one, state=one.copied_state()) if shared else one.copy() for one in learners]
+    seeds = [(one.settings.seed + number * NEXT_SEED) % 2**31 for one in learners]
+    return [replace(one, settings=one.settings._replace(seed=seed)) for one, seed in zip(copied, seeds, strict=True)]
+
+
+def to_send(learners: Sequence[OnlineLearner], shared: bool) -> list[OnlineLearner]:
+    """Return learners as other processes need them to make copies: a shared walk, which is long, is left out."""
+    copied = copies_of(learners, 0, shared)
+    return [replace(one, walk=Walk._make(array[:0] for array in one.walk)) for one in copied] if shared else copied
+
+
+def refresh(copied: OnlineLearner, learner: OnlineLearner, shared: bool) -> None:
+    """Let a copy go on from where a learner stands."""
+    for mine, theirs in zip(_arrays(copied, shared), _arrays(learner, shared), strict=True):
+        mine[...] = theirs
+    copied.counters[:] = learner.counters
+
+
+def learn_apart(
+    copies: Sequence[OnlineLearner],
+    memory: Memory,
+    X: Rows,
+    labels: NDArray[np.integer],
+    rows: NDArray[np.uint32],
+    weight: NDArray[np.float64],
+    *,
+    alone: bool,
+) -> int:
+    """Let copies learn from rows in turn; return -1, or a row that is not finite.
+
+    Where they are not ``alone``, their weights are multiplied out, so that the mean over all copies can be taken.
+    """
+    team = Team(copies, positive_classes(len(copies)), memory)
+    bad = team.learn(X, labels, rows, weight)
+    team.grow_older(rows)
+    team.done()
+    for copied in () if alone else copies:
+        exponentiated = copied.settings.rule == codes.EXPONENTIATED
+        multiply_out(copied.state, 1.0 if exponentiated else copied.state.scalars[codes.SCALE])
+    return bad
+
+
+def mix(
+    learners: Sequence[OnlineLearner], copies: Sequence[Sequence[OnlineLearner]], sizes: Sequence[int], shared: bool
+) -> None:
+    """Give learners the mean of their copies, which learned from so many rows each; it is summed in this order."""
+    shares = np.array(sizes) / sum(sizes)
+    for learner, *parts in zip(learners, *copies, strict=True):
+        if len(parts) == 1:
+            refresh(learner, parts[0], shared)  # to the bit
+        else:
+            _mix(learner, parts, shares, shared)
+
+
+def _arrays(learner: OnlineLearner, shared: bool) -> list[NDArray[Any]]:
+    """Return all that a learner knows, but for its counts and for a walk that is shared."""
+    walk = () if shared else learner.walk
+    return [array for array in (*learner.state[:4], *walk) if array is not None]  # no potential
+
+
+def _mix(learner: OnlineLearner, parts: Sequence[OnlineLearner], shares: NDArray[np.float64], shared: bool) -> None:
+    """Give a learner the mean of its copies, which began where it stands; counts add up, steps go on side by side."""
+    scalars, counters = learner.state.scalars, learner.state.counters
+    before, counted = scalars.copy(), counters.copy()
+    kept = zip(*(_arrays(part, shared) for part in parts), strict=True)
+    for target, arrays in zip(_arrays(learner, shared), kept, strict=True):
+        target[...] = _mean(arrays, shares) if target.dtype.kind == "f" else arrays[0]
+    for entry in ADDED:
+        scalars[entry] = before[entry] + sum(part.state.scalars[entry] - before[entry] for part in parts)
+    counters[:] = counted + sum(part.counters - counted for part in parts)
+    for entry in (codes.STEP, codes.CHANGES, codes.NEXT_REORDER, codes.REORDERS):
+        counters[entry] = max(part.counters[entry] for part in parts)
+    _restore(learner)
+
+
+def _mean(arrays: Sequence[NDArray[Any]], shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    total, term = np.zeros(arrays[0].shape), np.empty(arrays[0].shape)
+    for array, share in zip(arrays, shares, strict=True):
+        total += np.multiply(array, share, out=term)
+    return total
+
+
+def _restore(learner: OnlineLearner) -> None:
+    """Bring what follows from the weights in line with them."""
+    state, settings = learner.state, learner.settings
+    scalars = state.scalars
+    if settings.rule == codes.EXPONENTIATED:
+        shift_exponents(state, state.potential, settings)
+        scalars[codes.SCALE] = settings.radius / scalars[codes.MASS]
+    scalars[codes.NORM2] = float(state.weights.astype(np.float64) @ state.weights) + scalars[codes.INTERCEPT] ** 2
