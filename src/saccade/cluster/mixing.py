@@ -111,7 +111,7 @@ def _learn(
         for turn in range(model.max_iter):
             mean = tasks.keep(to_send(learners, shared))
             passed = tasks.map(learn_pass, range(len(sizes)), examples, passed, same=[mean, turn, manner])
-            mix(learners, tasks.collect(tasks.map(_copies, passed)), sizes, shared)
+            mix(learners, tasks.collect(tasks.map(_copies, passed)), sizes, shared, known.held)
             progress.advance(n_rows, (turn + 1) * n_rows)
             if patience.is_over(take_loss(learners) / (n_rows * len(learners))):
                 break

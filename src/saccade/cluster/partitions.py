@@ -58,6 +58,7 @@ class Summary(NamedTuple):
     names: NDArray[Any] | None
     labels: NDArray[Any]
     counts: NDArray[np.int64]  # of these labels
+    held: NDArray[np.int64]  # in how many rows a feature is not zero
     weight: float  # of all rows together
 
 
@@ -73,6 +74,7 @@ class Survey(NamedTuple):
     names: NDArray[Any] | None
     classes: NDArray[Any]
     counts: NDArray[np.int64]  # of these classes
+    held: Reals  # (partitions, features)
 
 
 class Examples(NamedTuple):
@@ -208,9 +210,10 @@ def summarise(part: Part | None) -> Summary | None:
         return None
     X, counts = part.X, np.bincount(part.codes, minlength=part.labels.size)
     weight = float(X.shape[0] if part.weight is None else part.weight.sum())
+    held = np.asarray((X if part.weight is None else X[part.weight > 0]).astype(bool).sum(axis=0)).ravel()
     return Summary(
         *(part.number, X.shape[0], X.size, X.shape[1], X.dtype, sp.issparse(X), part.names),
-        *(part.labels, counts, weight),
+        *(part.labels, counts, held, weight),
     )
 
 
@@ -241,6 +244,7 @@ def survey(summaries: Sequence[Summary | None]) -> Survey:
         first.names,
         classes,
         counts,
+        np.array([part.held for part in parts], dtype=np.float64),
     )
 
 

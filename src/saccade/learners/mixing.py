@@ -20,6 +20,8 @@ from saccade.reading.inputs import Rows
 
 __all__ = ["copies_of", "learn_apart", "mix", "positive_classes", "refresh", "shares_walk", "to_send"]
 
+Reals = NDArray[np.float64]
+
 # Far enough apart that no two learners draw the same coins.
 NEXT_SEED = 104_729
 # Of the numbers that a learner keeps, those that add up over the copies; of the others the mean is taken.
@@ -81,30 +83,64 @@ def learn_apart(
 
 
 def mix(
-    learners: Sequence[OnlineLearner], copies: Sequence[Sequence[OnlineLearner]], sizes: Sequence[int], shared: bool
+    learners: Sequence[OnlineLearner],
+    copies: Sequence[Sequence[OnlineLearner]],
+    sizes: Sequence[int],
+    shared: bool,
+    held: Reals | None = None,
 ) -> None:
-    """Give learners the mean of their copies, which learned from so many rows each; it is summed in this order."""
+    """Give learners the mean of their copies, which learned from so many rows each; it is summed in this order.
+
+    ``held``, (copies, features), is in how many of its rows each copy has met each feature, where that is known. A
+    weight is then a mean over these rows. Over all rows a rare feature, which one of k copies has met, would keep a
+    k-th of what that copy learned.
+    """
     shares = np.array(sizes) / sum(sizes)
+    of_features = shares if held is None else _shares_of_features(held, shares)
     for learner, *parts in zip(learners, *copies, strict=True):
         if len(parts) == 1:
             refresh(learner, parts[0], shared)  # to the bit
         else:
-            _mix(learner, parts, shares, shared)
+            _mix(learner, parts, shares, of_features, shared)
+
+
+def _shares_of_features(held: Reals, shares: Reals) -> Reals:
+    """Return how much each copy counts for each feature: as for the others where no copy has met it."""
+    total = held.sum(axis=0)
+    return np.where(total > 0, held / np.maximum(total, 1), shares[:, None])
 
 
 def _arrays(learner: OnlineLearner, shared: bool) -> list[NDArray[Any]]:
     """Return all that a learner knows, but for its counts and for a walk that is shared."""
-    walk = () if shared else learner.walk
-    return [array for array in (*learner.state[:4], *walk) if array is not None]  # no potential
+    return [*_by_feature(learner), *_others(learner, shared)]
 
 
-def _mix(learner: OnlineLearner, parts: Sequence[OnlineLearner], shares: NDArray[np.float64], shared: bool) -> None:
+def _by_feature(learner: OnlineLearner) -> list[NDArray[Any]]:
+    """Return what the steps have moved, feature by feature."""
+    return [array for array in learner.state[:3] if array is not None and array.size]  # no potential, no average
+
+
+def _others(learner: OnlineLearner, shared: bool) -> list[NDArray[Any]]:
+    return [learner.state.scalars, *(() if shared else learner.walk)]
+
+
+def _mix(
+    learner: OnlineLearner, parts: Sequence[OnlineLearner], shares: Reals, of_features: Reals, shared: bool
+) -> None:
     """Give a learner the mean of its copies, which began where it stands; counts add up, steps go on side by side."""
     scalars, counters = learner.state.scalars, learner.state.counters
     before, counted = scalars.copy(), counters.copy()
-    kept = zip(*(_arrays(part, shared) for part in parts), strict=True)
-    for target, arrays in zip(_arrays(learner, shared), kept, strict=True):
+    for target, *arrays in zip(_by_feature(learner), *map(_by_feature, parts), strict=True):
+        target[...] = _mean(arrays, of_features)
+    for target, *arrays in zip(_others(learner, shared), *(_others(part, shared) for part in parts), strict=True):
         target[...] = _mean(arrays, shares) if target.dtype.kind == "f" else arrays[0]
+    if of_features is not shares and learner.state.correction.size:
+        # What is averaged over the steps is a sum of them, and copies of more rows have made more.
+        weights = [part.state.scalars[codes.AVERAGE_WEIGHT] for part in parts]
+        total = _mean(weights, of_features)
+        learner.state.correction[:] *= np.divide(
+            scalars[codes.AVERAGE_WEIGHT], total, out=np.ones(total.shape), where=total > 0
+        )
     for entry in ADDED:
         scalars[entry] = before[entry] + sum(part.state.scalars[entry] - before[entry] for part in parts)
     counters[:] = counted + sum(part.counters - counted for part in parts)
@@ -113,8 +149,10 @@ def _mix(learner: OnlineLearner, parts: Sequence[OnlineLearner], shares: NDArray
     _restore(learner)
 
 
-def _mean(arrays: Sequence[NDArray[Any]], shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    total, term = np.zeros(arrays[0].shape), np.empty(arrays[0].shape)
+def _mean(arrays: Sequence[NDArray[Any]], shares: Reals) -> Reals:
+    """Return the mean of arrays, each of which counts with its share, or with its shares of the features."""
+    shape = np.broadcast_shapes(arrays[0].shape, shares.shape[1:])
+    total, term = np.zeros(shape), np.empty(shape)
     for array, share in zip(arrays, shares, strict=True):
         total += np.multiply(array, share, out=term)
     return total
