@@ -29,7 +29,7 @@ from saccade.kernels.reordering import shuffle
 from saccade.learners.alarms import some_rows
 from saccade.learners.classifier import AttentiveLearner
 from saccade.learners.course import Patience, take_loss
-from saccade.learners.mixing import copies_of, learn_apart, mix, shares_walk, to_send
+from saccade.learners.mixing import Mixing, copies_of, learn_apart, shares_walk, to_send
 from saccade.learners.online import OnlineLearner
 from saccade.learners.passes import Memory, new_memory
 from saccade.learners.sketch import RowSketch
@@ -105,13 +105,13 @@ def _learn(
     shared = shares_walk(learners[0], known.is_sparse)
     remembers = model.max_iter > 1 and model._remembers(n_rows, known.n_values)
     manner = Manner(model, remembers, shared, alone=len(sizes) == 1)
-    patience = Patience(model.tol, model.n_iter_no_change)
+    mixing, patience = Mixing(learners, shared), Patience(model.tol, model.n_iter_no_change)
     passed: list[Result] = [None] * len(sizes)
     with Progress("rows", label="Learning", length=n_rows * model.max_iter) as progress:
         for turn in range(model.max_iter):
             mean = tasks.keep(to_send(learners, shared))
             passed = tasks.map(learn_pass, range(len(sizes)), examples, passed, same=[mean, turn, manner])
-            mix(learners, tasks.collect(tasks.map(_copies, passed)), sizes, shared, known.held)
+            mixing.mix(tasks.collect(tasks.map(_copies, passed)), sizes, known.held)
             progress.advance(n_rows, (turn + 1) * n_rows)
             if patience.is_over(take_loss(learners) / (n_rows * len(learners))):
                 break

@@ -18,7 +18,7 @@ from saccade.learners.online import OnlineLearner
 from saccade.learners.passes import Memory, Team
 from saccade.reading.inputs import Rows
 
-__all__ = ["copies_of", "learn_apart", "mix", "positive_classes", "refresh", "shares_walk", "to_send"]
+__all__ = ["Mixing", "copies_of", "learn_apart", "positive_classes", "refresh", "shares_walk", "to_send"]
 
 Reals = NDArray[np.float64]
 
@@ -26,6 +26,9 @@ Reals = NDArray[np.float64]
 NEXT_SEED = 104_729
 # Of the numbers that a learner keeps, those that add up over the copies; of the others the mean is taken.
 ADDED = [codes.WEIGHT_SUM, codes.LOSS]
+# The part of a way that is gone again. Of 0, 0.3, 0.5 and 0.7, on pairs of MNIST and on texts, the last two led to the
+# lowest objectives and errors after 20 passes, and differed little.
+MOMENTUM = 0.5
 
 
 def positive_classes(n_learners: int) -> list[int]:
@@ -82,26 +85,53 @@ def learn_apart(
     return bad
 
 
-def mix(
-    learners: Sequence[OnlineLearner],
-    copies: Sequence[Sequence[OnlineLearner]],
-    sizes: Sequence[int],
-    shared: bool,
-    held: Reals | None = None,
-) -> None:
-    """Give learners the mean of their copies, which learned from so many rows each; it is summed in this order.
+class Mixing:
+    """Learners that are given the mean of their copies after every pass, and the way that this mean goes.
 
-    ``held``, (copies, features), is in how many of its rows each copy has met each feature, where that is known. A
-    weight is then a mean over these rows. Over all rows a rare feature, which one of k copies has met, would keep a
-    k-th of what that copy learned.
+    The mean of k copies goes in a pass as far as one copy, which has a k-th of the rows. So half of the way that it
+    went in the pass before is added (slow momentum: Wang, Tantia, Ballas and Rabbat 2020), for learners whose weights
+    are averaged over the steps: that evens out where this leads too far.
     """
-    shares = np.array(sizes) / sum(sizes)
-    of_features = shares if held is None else _shares_of_features(held, shares)
-    for learner, *parts in zip(learners, *copies, strict=True):
-        if len(parts) == 1:
-            refresh(learner, parts[0], shared)  # to the bit
-        else:
-            _mix(learner, parts, shares, of_features, shared)
+
+    def __init__(self, learners: Sequence[OnlineLearner], shared: bool) -> None:
+        self._learners, self._shared = learners, shared
+        self._ways: list[Reals | None] = [None] * len(learners)
+
+    def mix(self, copies: Sequence[Sequence[OnlineLearner]], sizes: Sequence[int], held: Reals | None = None) -> None:
+        """Give the learners the mean of their copies, which have so many rows each; it is summed in this order.
+
+        ``held``, (copies, features), is in how many of its rows each copy has met each feature, where that is known. A
+        weight is then a mean over these rows. Over all rows a rare feature, which one of k copies has met, would keep
+        a k-th of what that copy learned.
+        """
+        shares = np.array(sizes) / sum(sizes)
+        of_features = shares if held is None else _shares_of_features(held, shares)
+        for k, (learner, *parts) in enumerate(zip(self._learners, *copies, strict=True)):
+            if len(parts) == 1:
+                refresh(learner, parts[0], self._shared)  # to the bit
+                continue
+            begun = _place(learner)
+            _mix(learner, parts, shares, of_features, self._shared)
+            if learner.settings.average and learner.state.potential is None:
+                self._ways[k] = _go_on(learner, begun, self._ways[k])
+
+
+def _place(learner: OnlineLearner) -> Reals:
+    """Return weights and intercept of a mean: its scale is 1."""
+    return np.append(learner.state.weights, learner.state.scalars[codes.INTERCEPT]).astype(np.float64)
+
+
+def _go_on(learner: OnlineLearner, begun: Reals, before: Reals | None) -> Reals:
+    """Let a mean go on by a part of the way that it went before; return the way from where this pass had begun.
+
+    A first pass, which leads from nothing to most of what there is to learn, shows no way to go on.
+    """
+    if before is None:
+        return np.zeros_like(begun)
+    learner.state.weights[:] += MOMENTUM * before[:-1]
+    learner.state.scalars[codes.INTERCEPT] += MOMENTUM * before[-1]
+    _restore(learner)
+    return _place(learner) - begun
 
 
 def _shares_of_features(held: Reals, shares: Reals) -> Reals:
