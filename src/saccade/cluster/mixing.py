@@ -101,7 +101,7 @@ def _learn(
     model: AttentiveLearner, learners: list[OnlineLearner], tasks: Tasks, examples: list[Result], known: Survey
 ) -> int:
     """Learn in passes; return how many there were."""
-    sizes, n_rows = known.sizes, sum(known.sizes)
+    sizes, n_rows = known.sizes, known.n_rows
     shared = shares_walk(learners[0], known.is_sparse)
     remembers = model.max_iter > 1 and model._remembers(n_rows, known.n_values)
     manner = Manner(model, remembers, shared, alone=len(sizes) == 1)

@@ -51,6 +51,7 @@ class Summary(NamedTuple):
 
     number: int
     n_rows: int
+    n_weighted: int  # rows of a weight other than 0
     n_values: int  # stored ones, where rows are sparse
     n_features: int
     dtype: np.dtype[Any]
@@ -58,15 +59,15 @@ class Summary(NamedTuple):
     names: NDArray[Any] | None
     labels: NDArray[Any]
     counts: NDArray[np.int64]  # of these labels
-    held: NDArray[np.int64]  # in how many rows a feature is not zero
-    weight: float  # of all rows together
+    held: NDArray[np.int64]  # in how many of the weighted rows a feature is not zero
 
 
 class Survey(NamedTuple):
-    """What has to be known of all partitions that have rows."""
+    """What has to be known of all partitions together."""
 
-    parts: list[int]  # their places
-    sizes: list[int]  # rows of each
+    parts: list[int]  # the places of those that have weighted rows
+    sizes: list[int]  # how many each of these has
+    n_rows: int  # weighted or not, in all partitions; and so on
     n_values: int
     n_features: int
     dtype: np.dtype[Any]
@@ -209,11 +210,11 @@ def summarise(part: Part | None) -> Summary | None:
     if part is None:
         return None
     X, counts = part.X, np.bincount(part.codes, minlength=part.labels.size)
-    weight = float(X.shape[0] if part.weight is None else part.weight.sum())
-    held = np.asarray((X if part.weight is None else X[part.weight > 0]).astype(bool).sum(axis=0)).ravel()
+    weighted = X if part.weight is None else X[part.weight > 0]
+    held = np.asarray(weighted.astype(bool).sum(axis=0)).ravel()
     return Summary(
-        *(part.number, X.shape[0], X.size, X.shape[1], X.dtype, sp.issparse(X), part.names),
-        *(part.labels, counts, held, weight),
+        *(part.number, X.shape[0], weighted.shape[0], X.size, X.shape[1], X.dtype, sp.issparse(X), part.names),
+        *(part.labels, counts, held),
     )
 
 
@@ -229,14 +230,16 @@ def survey(summaries: Sequence[Summary | None]) -> Survey:
                 f"Partitions {first.number} and {part.number} of X differ: {_rows_of(first)}, {_rows_of(part)}. All "
                 "must have the same features, and either all or none be sparse."
             )
-    check_weights([part.weight for part in parts], len(parts), may_all_be_zero=False)
+    check_weights([part.n_weighted for part in parts], len(parts), may_all_be_zero=False)
     classes = np.unique(np.concatenate([part.labels for part in parts]))
     counts = np.zeros(classes.size, dtype=np.int64)
     for part in parts:
         counts[np.searchsorted(classes, part.labels)] += part.counts
+    weighted = [part for part in parts if part.n_weighted]
     return Survey(
-        [place for place, part in enumerate(summaries) if part is not None],
-        [part.n_rows for part in parts],
+        [part.number for part in weighted],
+        [part.n_weighted for part in weighted],
+        sum(part.n_rows for part in parts),
         sum(part.n_values for part in parts),
         first.n_features,
         np.result_type(*(part.dtype for part in parts)),
@@ -244,7 +247,7 @@ def survey(summaries: Sequence[Summary | None]) -> Survey:
         first.names,
         classes,
         counts,
-        np.array([part.held for part in parts], dtype=np.float64),
+        np.array([part.held for part in weighted], dtype=np.float64),
     )
 
 
