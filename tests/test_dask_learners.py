@@ -34,9 +34,9 @@ X, y = correlated(6000, 90, seed=90, separation=2.0)
 
 @pytest.fixture(scope="module")
 def client():
-    """A cluster of two processes, which is not the default."""
+    """A cluster of two processes, which is not the default; its dashboard has any free port, for others may run."""
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         yield client
