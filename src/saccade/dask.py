@@ -4,14 +4,25 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from saccade.cluster.learners import DaskExponentiatedGradient, DaskPassiveAggressive, DaskPegasos, DaskPerceptron
     from saccade.cluster.parquet import predict_parquet
 
 # Where each public name lives. It is imported when it is first used.
 _HOMES = {
+    "DaskExponentiatedGradient": "saccade.cluster.learners",
+    "DaskPassiveAggressive": "saccade.cluster.learners",
+    "DaskPegasos": "saccade.cluster.learners",
+    "DaskPerceptron": "saccade.cluster.learners",
     "predict_parquet": "saccade.cluster.parquet",
 }
 
-__all__ = ["predict_parquet"]
+__all__ = [
+    "DaskExponentiatedGradient",
+    "DaskPassiveAggressive",
+    "DaskPegasos",
+    "DaskPerceptron",
+    "predict_parquet",
+]
 
 
 def __getattr__(name: str) -> Any:
