@@ -7,8 +7,6 @@ from typing import Any, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.kernels.reading import first_bad
-
 __all__ = ["EACH", "Outcome", "Plan", "Reading", "decided", "per_plan"]
 
 Reals = NDArray[np.float64]
@@ -218,7 +216,11 @@ class Outcome(NamedTuple):
     def some(self, rows: NDArray[np.integer]) -> "Outcome":
         """Return what it says of some rows."""
         margin = self.margin[rows]
-        return Outcome(margin, self.n_read[rows], self.stopped[rows], -1 if self.bad < 0 else int(first_bad(margin)))
+        bad = -1
+        if self.bad >= 0:
+            whole = np.isfinite(margin).all(axis=1)
+            bad = -1 if whole.all() else int(np.argmin(whole))
+        return Outcome(margin, self.n_read[rows], self.stopped[rows], bad)
 
 
 def decided(margin: Reals) -> NDArray[np.intp]:
