@@ -651,6 +651,34 @@ def test_lazy_rows_are_all_fetched_in_full_once_the_promise_is_broken():
     assert 0 < found.audited.sum() == watch.n_audited < 40
 
 
+@pytest.mark.parametrize("all_in_full", [False, True])
+def test_lazy_rows_are_taken_when_they_are_wanted(all_in_full):
+    attentive, frame = attended("two classes")
+    watch, taken, calls = Watch(attentive, share=0.3, random_state=1), [], []
+    watch._all_in_full = all_in_full
+
+    def coming():
+        for row in range(40):
+            taken.append(row)
+            yield row
+
+    def fetch(row, feature):
+        if row not in dict(calls):
+            assert taken[-1] == row, "no row is taken before those in front of it are read"
+        calls.append((row, feature))
+        return frame.iloc[row][feature]
+
+    found = watch.predict_lazily(fetch, coming())
+    listed = Watch(attentive, share=0.3, random_state=1)
+    listed._all_in_full = all_in_full
+    expected = listed.predict_lazily(store(frame, []), list(range(40)))
+    assert len(calls) == len(set(calls))
+    assert 5 < found.audited.sum() == watch.n_audited
+    for name in ("label", "margin", "n_asked", "spent", "audited"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    np.testing.assert_array_equal(found.audited, Watch(attentive, share=0.3, random_state=1).read(frame[:40]).audited)
+
+
 def test_coroutines_and_functions_are_told_apart():
     attentive, frame = attended("two classes")
     watch = Watch(attentive, share=0.3, random_state=1)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from saccade.asking.inquiry import Questions
 from saccade.asking.lazily import Fetch, is_asynchronous, read_lazily, read_lazily_async
 from saccade.attentive import AttentiveClassifier
 from saccade.exceptions import PromiseBrokenError, PromiseBrokenWarning
@@ -157,13 +158,11 @@ class Watch:
             except RuntimeError:
                 return asyncio.run(self.predict_lazily_async(fetch, rows, concurrency=concurrency, batch=batch))
             raise RuntimeError("An event loop is running: use 'await watch.predict_lazily_async(fetch, rows)' in it.")
-        audit, fetched, in_full = self._lazy_audit(rows)
+        audit, fetched, (of_all, of_chosen) = self._lazy_audit(rows)
         asked = fetched.plain(fetch, batch)
-        early = read_lazily(
-            fetched.questions, asked, audit.keys(audit.early), concurrency=concurrency, batch=batch
-        )  # first by the plan, then whatever else the full model needs
-        full = read_lazily(in_full, asked, audit.keys(audit.in_full), concurrency=concurrency, batch=batch)
-        return self._counted_lazily(audit.chosen.size, audit.joined(early, full, fetched), early.label, full.label)
+        each = read_lazily(of_all, asked, audit.keys(), concurrency=concurrency, batch=batch)
+        again = read_lazily(of_chosen, asked, audit.chosen, concurrency=concurrency, batch=batch)
+        return self._counted_lazily(audit, *audit.joined(each, again, fetched))
 
     async def predict_lazily_async(
         self, fetch: Fetch, rows: Iterable[Any], *, concurrency: int = 1, batch: int | None = None
@@ -171,13 +170,11 @@ class Watch:
         """Do as ``predict_lazily`` does where an event loop is already running."""
         if not is_asynchronous(fetch):
             raise TypeError("predict_lazily_async needs a coroutine function (async def); predict_lazily takes others.")
-        audit, fetched, in_full = self._lazy_audit(rows)
+        audit, fetched, (of_all, of_chosen) = self._lazy_audit(rows)
         asked = fetched.asynchronous(fetch, batch)
-        early = await read_lazily_async(
-            fetched.questions, asked, audit.keys(audit.early), concurrency=concurrency, batch=batch
-        )
-        full = await read_lazily_async(in_full, asked, audit.keys(audit.in_full), concurrency=concurrency, batch=batch)
-        return self._counted_lazily(audit.chosen.size, audit.joined(early, full, fetched), early.label, full.label)
+        each = await read_lazily_async(of_all, asked, audit.keys(), concurrency=concurrency, batch=batch)
+        again = await read_lazily_async(of_chosen, asked, audit.chosen, concurrency=concurrency, batch=batch)
+        return self._counted_lazily(audit, *audit.joined(each, again, fetched))
 
     @property
     def state(self) -> State:
@@ -352,24 +349,20 @@ class Watch:
         self._react(reading, n_wrong)
         return reading
 
-    def _lazy_audit(self, rows: Iterable[Any]) -> tuple[LazyAudit, Fetched, Any]:
+    def _lazy_audit(self, rows: Iterable[Any]) -> tuple[LazyAudit, Fetched, list[Questions]]:
+        """Return rows to take, what is fetched of them, and the questions for all rows and for the chosen ones."""
         self._refuse_if_broken()
-        listed = list(rows)
-        audit = LazyAudit(listed, self._chosen(len(listed)).astype(np.intp), self._all_in_full)
-        questions = self.attentive._questions()
-        fetched = Fetched(questions, self.additive_.takes_missing, frozenset(audit.chosen.tolist()))
-        return audit, fetched, self.attentive._questions_in_full()
+        audit = LazyAudit(rows, lambda: self._chosen(1).size > 0, self._all_in_full)
+        questions = [self.attentive._questions(), self.attentive._questions_in_full()]
+        fetched = Fetched(questions[0], self.additive_.takes_missing, audit.numbers)
+        return audit, fetched, questions[::-1] if audit.all_in_full else questions
 
     def _counted_lazily(
-        self, n_chosen: int, joined: tuple[WatchedLazyReading, NDArray[Any]], early: NDArray[Any], full: NDArray[Any]
+        self, audit: LazyAudit, watched: WatchedLazyReading, compared: list[NDArray[Any]]
     ) -> WatchedLazyReading:
-        watched, compared = joined
-        codes = [
-            codes_among(np.ma.getdata(labels)[places], self.classes_).astype(np.int64)
-            for labels, places in zip((early, full), compared, strict=True)
-        ]
+        codes = [codes_among(labels, self.classes_).astype(np.int64) for labels in compared]
         with self._lock:
-            n_wrong = self._tally.add_lazily(n_chosen, watched, codes)
+            n_wrong = self._tally.add_lazily(len(audit.chosen), watched, codes)
         self._react(watched, n_wrong)
         return watched
 
