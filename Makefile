@@ -60,8 +60,9 @@ bench: .venv/installed ## Measure speed and accuracy beside the peers
 	$(BIN)/python benchmarks/costly.py
 	$(BIN)/python benchmarks/tree_costs.py
 
-bench-production: .venv/installed ## Measure the watch over a promise: false alarms, delays, overhead
-	$(BIN)/python -W ignore benchmarks/production.py
+# Without -P Dask would take benchmarks/sparse.py for a package of that name.
+bench-production: .venv/installed ## Measure the watch over a promise, and predict_parquet on 8 GB in a temporary folder
+	$(BIN)/python -P -W ignore benchmarks/production.py
 
 bench-files: .venv/installed ## Measure files of a few gigabytes, in a temporary folder
 	$(BIN)/python benchmarks/files.py
