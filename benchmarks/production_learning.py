@@ -62,7 +62,7 @@ def learning():
     sets |= {f"texts, {n} classes": texts(n) for n in (2, 4)}
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
+        distributed.Client(cluster) as client,
     ):
         for title, options in (("Defaults", {}), ("20 passes", {"tol": None})):
             print(f"\nDaskPegasos on 2 workers beside Pegasos, {title.lower()}, means of {SEEDS} seeds, median times")
