@@ -58,7 +58,7 @@ docs: .venv/installed ## Build the documentation site, docs/_build/html/index.ht
 bench: .venv/installed ## Measure speed and accuracy beside the peers, into benchmarks/results
 	$(BIN)/python benchmarks/learning.py
 	$(BIN)/python benchmarks/prediction.py
-	$(BIN)/python benchmarks/sparse.py
+	$(BIN)/python benchmarks/sparse_rows.py
 	$(BIN)/python benchmarks/tables.py
 	$(BIN)/python benchmarks/promise.py
 	$(BIN)/python benchmarks/costly.py

@@ -193,6 +193,18 @@ def test_a_killed_worker_changes_no_bit(client, monkeypatch, tmp_path):
     client.wait_for_workers(2)
 
 
+def test_a_pass_changes_nothing_that_it_is_given(monkeypatch):
+    expected = fitted(DaskPegasos(max_iter=3, random_state=0), X, y, split(2))
+    learn_pass = mixing.learn_pass
+
+    def learn_twice(*given):
+        learn_pass(*given)
+        return learn_pass(*given)
+
+    monkeypatch.setattr(mixing, "learn_pass", learn_twice)
+    assert_same(fitted(DaskPegasos(max_iter=3, random_state=0), X, y, split(2)), expected)
+
+
 def test_what_is_remembered_is_not_collected_and_nothing_is_left_behind(client, monkeypatch):
     collected = []
     collect = tasks._OnCluster.collect
@@ -229,8 +241,9 @@ def test_tables_are_learned_by_the_names_of_their_columns(client):
     assert_array_equal(model.coef_, fitted(DaskPegasos(max_iter=3, random_state=0), X, y, parts).coef_)
     assert model.classes_.tolist() == ["elm", "oak"]
     assert model.feature_names_in_.tolist() == list(features.columns)
-    head = features.head()
-    assert_array_equal(model.predict(head), model.to_local().predict(head))
+    labels = model.predict(features)
+    assert isinstance(labels, dd.Series)
+    assert_array_equal(labels.compute(), model.to_local().predict(features.compute()))
     fitted(model, X, y, parts)
     assert not hasattr(model, "feature_names_in_")
 

@@ -10,7 +10,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from saccade.cluster.mixing import learn_from_partitions
-from saccade.cluster.tasks import default_client, tasks_of
+from saccade.cluster.spreading import client_or_default
+from saccade.cluster.tasks import tasks_of
 from saccade.learners.alarms import warn_if_level_not_held, warn_of_model
 from saccade.learners.classifier import AttentiveLearner, all_or_nothing
 from saccade.learners.exponentiated_gradient import ExponentiatedGradient
@@ -58,7 +59,7 @@ class DaskLearner(ClassifierMixin, BaseEstimator):
     @property
     def client_(self) -> Any:
         """The client that ``fit`` uses: ``client``, or the default one; None where there is none."""
-        return default_client() if self.client is None else self.client
+        return client_or_default(self.client)
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -115,9 +116,10 @@ class DaskPegasos(DaskLearner, of=Pegasos):
     """Pegasos over the partitions of a Dask cluster, by iterative parameter mixing (McDonald, Hall and Mann 2010).
 
     In every pass each partition is learned from on the worker where it lies, beginning with the mean of the last pass;
-    then the results are averaged, weighted by rows. The model depends on the partitioning and on ``random_state``, and
-    not on the number of workers or on their timing. With one partition it is the one of :class:`saccade.Pegasos`, for
-    rows in an array. Partitions should be alike: where each has rows of one class only, little can be learned.
+    then the results are averaged: each weight over the rows that hold its feature. The model depends on the
+    partitioning and on ``random_state``, and not on the number of workers or on their timing. With one partition it is
+    the one of :class:`saccade.Pegasos`, for rows in an array. Partitions should be alike: where each has rows of one
+    class only, less is learned.
 
     Rows are brought to the workers once, and kept there until ``fit`` ends, with what is remembered of their margins
     (8 bytes a row and class). Where a worker dies, what it held is computed anew, to the same bits.

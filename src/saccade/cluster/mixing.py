@@ -5,6 +5,7 @@ mean after pass p - 1. What is remembered never leaves the workers. Where one of
 held, from its partitions on and pass by pass; for this the scheduler keeps the means of all passes, as values.
 """
 
+import logging
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -38,6 +39,8 @@ from saccade.reading.progress import Progress
 from saccade.reading.sources import column_source
 
 __all__ = ["Learned", "learn_from_partitions"]
+
+_log = logging.getLogger(__name__)
 
 # Rows of each class that are collected for warnings, at the least.
 FEW = 64
@@ -112,9 +115,10 @@ def _learn(
             mean = tasks.keep(to_send(learners, shared))
             passed = tasks.map(learn_pass, range(len(sizes)), examples, passed, same=[mean, turn, manner])
             mixing.mix(tasks.collect(tasks.map(_copies, passed)), sizes, known.held)
-            progress.advance(n_rows, (turn + 1) * n_rows)
+            progress.advance(n_rows)
             if patience.is_over(take_loss(learners) / (n_rows * len(learners))):
                 break
+        _log.info("learned from %d partitions in %d passes, %.2f s", len(sizes), turn + 1, progress.seconds)
     return turn + 1
 
 

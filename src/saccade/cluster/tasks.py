@@ -5,11 +5,10 @@ from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import dask
-import distributed
 from dask.base import compute
 from dask.delayed import delayed as delay
 
-__all__ = ["Result", "Tasks", "default_client", "tasks_of"]
+__all__ = ["Result", "Tasks", "tasks_of"]
 
 Value = TypeVar("Value")
 # Until a result is collected it is Dask's future, or the value itself where tasks run here.
@@ -38,14 +37,6 @@ class Tasks(Protocol):
 def tasks_of(client: Any) -> Tasks:
     """Return where tasks run for this client, or where there is none."""
     return _Here() if client is None else _OnCluster(client)
-
-
-def default_client() -> Any:
-    """Return the client that was made last in this process, or the one of the task that this is called in, or None."""
-    try:
-        return distributed.get_client()
-    except ValueError:
-        return None
 
 
 class _OnCluster:
