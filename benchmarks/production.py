@@ -14,7 +14,6 @@ from time import perf_counter
 
 import numpy as np
 import pandas as pd
-from production_learning import learning
 from record import keep
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_classification
@@ -143,4 +142,3 @@ def report(name, attentive, rows, size):
 if __name__ == "__main__":
     alarms()
     overhead()
-    learning()
