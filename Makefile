@@ -58,14 +58,16 @@ docs: .venv/installed ## Build the documentation site, docs/_build/html/index.ht
 bench: .venv/installed ## Measure speed and accuracy beside the peers, into benchmarks/results
 	$(BIN)/python benchmarks/learning.py
 	$(BIN)/python benchmarks/prediction.py
-	$(BIN)/python benchmarks/sparse.py
+	$(BIN)/python benchmarks/sparse_rows.py
 	$(BIN)/python benchmarks/tables.py
 	$(BIN)/python benchmarks/promise.py
 	$(BIN)/python benchmarks/costly.py
 	$(BIN)/python benchmarks/tree_costs.py
 
-bench-production: .venv/installed ## Measure the watch over a promise: false alarms, delays, overhead; a service on loopback
+bench-production: .venv/installed ## Measure a watch, a service on loopback, and a cluster of two on 8 GB in a temporary folder
 	$(BIN)/python -W ignore benchmarks/production.py
+	$(BIN)/python -W ignore benchmarks/production_parquet.py
+	$(BIN)/python -W ignore benchmarks/production_learning.py
 	$(BIN)/python -W ignore benchmarks/service.py
 
 bench-files: .venv/installed ## Measure files of a few gigabytes, in a temporary folder

@@ -167,11 +167,12 @@ def test_libsvm_files_agree_on_where_indices_begin_and_on_how_many_there_are(fol
 def test_row_groups_of_several_parquet_files_follow_each_other(folder):
     parts("parquet")
     with open_data(".", Wanted("kind")) as data:
-        pieces = list(data.pieces(BadRows(data.path, skip=False)))
+        pieces = data.pieces(BadRows(data.path, skip=False))  # each is there until the next one is asked for
+        ends, columns, read = zip(*((p.end, p.source.column(2), p.bytes_read()) for p in pieces), strict=True)
         size = data.column_bytes()
-    assert [piece.end for piece in pieces] == [100, 200, 300, 350, 450, 550, 650, 750, 850, len(EVERY)]
-    np.testing.assert_array_equal(np.concatenate([piece.source.column(2) for piece in pieces]), EVERY[:, 2])
-    assert sum(piece.bytes_read() for piece in pieces) == size["f2"]
+    assert ends == (100, 200, 300, 350, 450, 550, 650, 750, 850, len(EVERY))
+    np.testing.assert_array_equal(np.concatenate(columns), EVERY[:, 2])
+    assert sum(read) == size["f2"]
 
 
 def test_learning_from_several_files_is_learning_from_one(folder, monkeypatch):

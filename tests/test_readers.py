@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from saccade.planning.stst import plan_of_sums
-from saccade.reading import arrays, reader
+from saccade.reading import arrays, by_parts, reader
 from saccade.reading.arrays import ArraySource
 from saccade.reading.plan import Plan
-from saccade.reading.reader import read_plan
+from saccade.reading.reader import read_audited, read_plan
 from saccade.reading.sources import column_source
 from saccade.reading.tables import as_table
 
@@ -106,11 +106,48 @@ def test_blocks_and_threads_change_nothing(storage, anew, scores, monkeypatch):
     X, plan = rng.normal(size=(300, N)), random_plan(np.random.default_rng(2), anew, scores)
     whole = read_plan(plan, stored(storage, X), None)
     monkeypatch.setattr(arrays, "BLOCK", 7)
-    monkeypatch.setattr(reader, "BLOCK", 11)
-    monkeypatch.setattr(reader, "MOST_FIRST_PARTS", 4)
+    monkeypatch.setattr(by_parts, "BLOCK", 11)
+    monkeypatch.setattr(by_parts, "MOST_FIRST_PARTS", 4)
     monkeypatch.setattr(reader, "FEWEST_ROWS", 2)
     parts = read_plan(plan, stored(storage, X), 3)
     for one, other in zip(whole, parts, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
+@pytest.mark.parametrize("scores", [1, 4])
+@pytest.mark.parametrize("n_rows", [1, 60, 400])
+def test_audited_rows_are_read_by_the_plan_and_in_full_with_the_same_bits(storage, dtype, scores, n_rows, monkeypatch):
+    for module, name, value in ((arrays, "BLOCK", 7), (by_parts, "BLOCK", 60), (reader, "FEWEST_ROWS", 200)):
+        monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr(by_parts, "MOST_FIRST_PARTS", 4)
+    rng = np.random.default_rng(n_rows + scores)
+    X = (4 * rng.random((n_rows, N))).astype(dtype)
+    plan = random_plan(rng, anew=scores == 1, scores=scores)
+    chosen = np.flatnonzero(rng.random(n_rows) < rng.random()).astype(np.uint32)
+    early, full = read_audited(plan, stored(storage, X), chosen)
+    for one, other in zip(early, read_plan(plan, stored(storage, X)), strict=True):
+        np.testing.assert_array_equal(one, other)
+    for one, other in zip(full, read_plan(plan.without_stops(), stored(storage, X)).some(chosen), strict=True):
+        np.testing.assert_array_equal(one, other)
+    for one, other in zip((early, full), read_audited(plan, stored(storage, X), chosen, 3), strict=True):
+        for values, again in zip(one, other, strict=True):
+            np.testing.assert_array_equal(values, again)
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_audited_rows_that_are_not_finite_are_those_of_a_full_read(storage):
+    rng = np.random.default_rng(4)
+    X, plan = rng.normal(size=(60, N)), random_plan(np.random.default_rng(2), anew=False)
+    weightless, last = plan.order[-2:]
+    plan.coef[:, weightless] = 0
+    X[5:20, weightless], X[12:30, last] = np.nan, np.inf
+    chosen = np.arange(0, 60, 3, dtype=np.uint32)
+    _, full = read_audited(plan, stored(storage, X), chosen)
+    expected = read_plan(plan.without_stops(), stored(storage, X)).some(chosen)
+    np.testing.assert_array_equal(chosen[~np.isfinite(full.margin[:, 0])], [12, 15, 18, 21, 24, 27])
+    for one, other in zip(full, expected, strict=True):
         np.testing.assert_array_equal(one, other)
 
 

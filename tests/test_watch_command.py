@@ -153,6 +153,17 @@ def test_bad_rows_name_their_batch_or_are_passed_over(folder, capsys, monkeypatc
     assert [(line["rows"], line["bad_rows"]) for line in lines] == [(100, 0), (199, 1), (299, 1)]
 
 
+@pytest.mark.parametrize("line", [1, 150, 290])
+def test_an_open_quote_in_a_stream_names_its_batch_and_no_path(folder, capsys, monkeypatch, line):
+    text = made()[1][:300].to_csv(index=False).splitlines(keepends=True)
+    text[line] = '"' + text[line]
+    piped(monkeypatch, "".join(text))
+    assert run(["watch", "m.saccade", "-", "--rows", "100"]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"saccade: standard input, batch {line // 100 + 1}, line ")
+    assert "a quote opens a field that does not end" in error
+
+
 def test_only_certified_models_and_csv_streams_are_watched(folder, capsys):
     X, y = correlated(500, 12, seed=0)
     saccade.save(saccade.Pegasos(random_state=0).fit(X, y), "p.saccade")

@@ -60,7 +60,7 @@ from saccade.reading.parameters import (
 from saccade.reading.partitions import is_collection, stand_in, with_whole_rows
 from saccade.reading.plan import Outcome, Reading
 from saccade.reading.progress import Progress
-from saccade.reading.reader import read_plan, read_some_in_full
+from saccade.reading.reader import read_audited, read_plan
 from saccade.reading.samples import Drawn, draw
 from saccade.reading.sources import Source
 from saccade.reading.sparse import CsrSource
@@ -426,8 +426,8 @@ class AttentiveClassifier(AskingMixin, ShowingMixin, ClassifierMixin, MetaEstima
     def _run_in_full(self, source: Source) -> Outcome:
         return read_plan(self.plan_.without_stops(), source, self.n_jobs)
 
-    def _run_some_in_full(self, source: Source, rows: NDArray[np.intp]) -> Outcome:
-        return read_some_in_full(self.plan_, source, rows)
+    def _run_audited(self, source: Source, rows: NDArray[np.uint32]) -> tuple[Outcome, Outcome]:
+        return read_audited(self.plan_, source, rows, self.n_jobs)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Say that what ``fit`` is given beyond X and y goes to the estimator's ``fit``."""

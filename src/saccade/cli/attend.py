@@ -12,7 +12,6 @@ from saccade.cli.data import (
     check_output,
     data_options,
     loaded_to_certify,
-    names_of,
     opened,
     print_record,
     wanted_to_certify,
@@ -103,6 +102,7 @@ def attend(
     import numpy as np
 
     from saccade.data.batches import BadRows
+    from saccade.data.demand import names_of
     from saccade.data.opening import files_of
     from saccade.data.sampling import certify
     from saccade.files.models import save_with

@@ -15,7 +15,6 @@ from saccade.data import FORMATS
 if TYPE_CHECKING:
     from saccade.data.batches import DataFile, Wanted
     from saccade.data.origin import Origin
-    from saccade.models.additive import Additive
 
 __all__ = [
     "HELD_OUT",
@@ -27,7 +26,6 @@ __all__ = [
     "keep_model",
     "loaded",
     "loaded_to_certify",
-    "names_of",
     "one_line",
     "opened",
     "print_record",
@@ -195,46 +193,20 @@ def _from_skops(path: Path) -> Any:
     )
 
 
-def names_of(model: Any) -> list[str] | None:
-    """Return the names of a model's features, where it knows them."""
-    from saccade.models.thresholds import step_inside
-
-    names = getattr(model, "feature_names_in_", None)
-    if names is None and hasattr(model, "additive_"):
-        names = model.additive_.columns
-    while names is None and (model := step_inside(model)) is not None:  # a wrapper may know less than what it holds
-        names = getattr(model, "feature_names_in_", None)
-    return None if names is None else [str(name) for name in names]
-
-
 def unit_names_of(model: Any) -> list[str] | None:
     """Return the names of what a plan counts: features, or terms, which may be of several."""
+    from saccade.data.demand import names_of
+
     names = getattr(getattr(model, "additive_", None), "unit_names", None)
     return names_of(model) if names is None else list(names)
 
 
 def wanted_by(saved: Loaded, target: str | None, header: bool | None) -> "Wanted":
-    """Return what a model reads of a data file: its features by name, where it knows names.
+    """Return what a model reads of a data file, as ``saccade.data.demand`` says."""
+    from saccade.data import demand
 
-    Where parts are no columns, these are the columns that any part asks for.
-    """
-    import numpy as np
-
-    from saccade.data.batches import Wanted
-    from saccade.data.headers import MISSING_WORDS
-    from saccade.models.coding import coder_of
-
-    width, additive = getattr(saved.model, "n_features_in_", None), additive_of(saved.model)
-    wanted = Wanted(target, names_of(saved.model), width, header, saved.origin.zero_based)
-    if additive.parts_are_columns:
-        return wanted
-    return replace(
-        wanted,
-        needed=additive.used.tolist() or None,  # a row of no columns cannot be counted
-        others=False,
-        missing_ok=frozenset(np.flatnonzero(additive.takes_missing).tolist()),
-        coders={column: coder_of(categories, MISSING_WORDS) for column, categories in additive.categories.items()},
-    )
+    with one_line():
+        return demand.wanted_by(saved.model, target, header, saved.origin.zero_based)
 
 
 def wanted_to_certify(saved: Loaded, target: str | None, header: bool | None) -> "Wanted":
@@ -242,6 +214,7 @@ def wanted_to_certify(saved: Loaded, target: str | None, header: bool | None) ->
 
     A model of another library is asked for its own labels, and takes all columns that it was fitted on.
     """
+    from saccade.data.demand import additive_of
     from saccade.data.headers import MISSING_WORDS
     from saccade.data.texts import Remembered
     from saccade.files.additive import additive_parts
@@ -263,34 +236,12 @@ def wanted_to_certify(saved: Loaded, target: str | None, header: bool | None) ->
     return replace(wanted, needed=None, coders=coders)
 
 
-def additive_of(model: Any) -> "Additive":
-    """Return a model as a sum of parts: a certified one, a learner, or one that was loaded to be certified."""
-    from saccade.models.apart import take_apart
-
-    additive: Additive | None = getattr(model, "additive_", None)
-    with one_line():
-        return take_apart(model) if additive is None else additive
-
-
 def demanded_by(saved: Loaded, target: str | None, header: bool | None, *, others: bool) -> "Wanted":
-    """Return what a model must find in every row: of a certified one, what its plan can ask for.
+    """Return what a model must find in every row, as ``saccade.data.demand`` says."""
+    from saccade.data import demand
 
-    ``others`` says whether the other features are read, too, where they are there. Where a missing value is a value all
-    must be there then, for a full read without a column would be another. And so must they where a library of trees
-    refuses missing values, wherever in a row.
-    """
-    wanted, plan, additive = wanted_by(saved, target, header), getattr(saved.model, "plan_", None), None
-    if plan is None:
-        return replace(wanted, others=others)
-    additive = additive_of(saved.model)
-    if additive.of_trees and not additive.takes_missing.all():
-        return wanted
-    if not additive.parts_are_columns:  # what is missing where it matters is seen when it is read
-        wanted = replace(wanted, missing_ok=frozenset(range(additive.n_columns)))
-    if others and additive.takes_missing.any():
-        return wanted
-    # A row of no columns cannot be counted.
-    return replace(wanted, needed=additive.columns_of(plan.demanded).tolist() or None, others=others)
+    with one_line():
+        return demand.demanded_by(saved.model, target, header, saved.origin.zero_based, others=others)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,6 +66,7 @@ def watch(
     """
     from saccade.data.batches import BadRows
     from saccade.data.reading import read_rows
+    from saccade.data.streaming import naming_batches
 
     if sys.stdout.isatty():
         show_progress(False)  # a line for each batch is
@@ -77,12 +78,13 @@ def watch(
     wanted = demanded_by(saved, target, header, others=True)
     with one_line():
         for source in _sources(data, wanted, kind, rows):
-            bad = BadRows(Path(source.path).name if data == "-" else source.path, skip=skip_bad)
-            for _ in read_rows(watching, source, bad):
-                batch += 1
-                broken |= watching.state == "broken"
-                print(json.dumps(_line(watching, batch, n_bad + bad.count), default=str), flush=True)
-                _kept(watching, state)
+            bad = BadRows(source.path, skip=skip_bad)
+            with naming_batches(source.path) if data == "-" else nullcontext():
+                for _ in read_rows(watching, source, bad):
+                    batch += 1
+                    broken |= watching.state == "broken"
+                    print(json.dumps(_line(watching, batch, n_bad + bad.count), default=str), flush=True)
+                    _kept(watching, state)
             n_bad += bad.count
     return int(broken)
 

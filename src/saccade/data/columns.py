@@ -2,9 +2,10 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
+from itertools import accumulate, chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,15 +24,13 @@ from saccade.data.batches import (
     whole_rows,
 )
 from saccade.data.categories import coded, warn_if_none_is_known
+from saccade.data.row_groups import RowGroup, open_columns
 from saccade.data.seen import Seen
 from saccade.exceptions import DataFileError
-from saccade.reading.tables import ColumnSource
 
-__all__ = ["ArrowFile", "NumpyFile", "ParquetFile", "RowGroup"]
+__all__ = ["ArrowFile", "NumpyFile", "ParquetFile", "holds_texts"]
 
 LABELS = (str, bool, int, float)
-# Bytes of each column of a Parquet file that are read at once; by default pyarrow reads the whole file ahead.
-BUFFER = 2**13
 
 
 class ParquetFile:
@@ -52,6 +51,12 @@ class ParquetFile:
         self._coders = wanted.coders
         self.n_rows = self.length = self._metadata.num_rows
 
+    @property
+    def group_begins(self) -> list[int]:
+        """The number of the first row of each row group, and of all rows."""
+        groups = map(self._metadata.row_group, range(self._metadata.num_row_groups))
+        return list(accumulate((group.num_rows for group in groups), initial=0))
+
     def seen(self) -> dict[int, Seen]:
         return _seen(self._features, self._schema, self.n_rows)
 
@@ -67,7 +72,7 @@ class ParquetFile:
         columns = [*self._chosen.names.values(), *([] if self._target is None else [self._target])]
         rows = _rows_per_batch(self.n_features)
         with named(self.path):
-            file = pyarrow().parquet.ParquetFile(self.path, pre_buffer=False, buffer_size=BUFFER)
+            file = open_columns(self.path, self._metadata)
         for groups, place, end in _runs(file.metadata, rows):
             if end <= start:
                 continue
@@ -79,14 +84,27 @@ class ParquetFile:
             pyarrow().default_memory_pool().release_unused()
 
     def pieces(self, bad: BadRows) -> Iterator[Piece]:
-        """Yield row groups as sources that read their columns lazily."""
+        """Yield the rows of row groups as sources that read their columns lazily."""
+        return chain.from_iterable(self.groups(range(self._metadata.num_row_groups)))
+
+    def groups(self, numbers: Iterable[int]) -> Iterator[Iterator[Piece]]:
+        """Yield the pieces of some row groups: each has one, or one for each run of its rows where these are many."""
         with named(self.path):
-            file = pyarrow().parquet.ParquetFile(self.path)
-        place = 0
-        for number in range(self._metadata.num_row_groups):
-            group = RowGroup(file, number, self._features, self.path, self._coders)
-            place += group.shape[0]
-            yield Piece(group, np.ones(group.shape[0], dtype=bool), place, partial(getattr, group, "bytes_read"))
+            file = open_columns(self.path, self._metadata)
+        begins = self.group_begins
+        with file:
+            for number in numbers:
+                group = RowGroup(file, number, self.path, self._features, len(self._chosen.names))
+                yield self._pieces_of(group, begins[number])
+                pyarrow().default_memory_pool().release_unused()
+
+    def _pieces_of(self, group: RowGroup, begin: int) -> Iterator[Piece]:
+        for run in group.runs(self._as_numbers):
+            good = np.ones(run.n_rows, dtype=bool)
+            yield Piece(run.source(), good, begin + run.stop, partial(getattr, run, "bytes_read"))
+
+    def _as_numbers(self, feature: int, column: Any) -> NDArray[Any]:
+        return _numbers(self.path, self._features[feature], column, self._coders.get(feature))
 
 
 def _runs(metadata: Any, rows: int) -> Iterator[tuple[list[int], int, int]]:
@@ -99,28 +117,6 @@ def _runs(metadata: Any, rows: int) -> Iterator[tuple[list[int], int, int]]:
         if end - place >= rows or number == metadata.num_row_groups - 1:
             yield groups, place, end
             groups, place = [], end
-
-
-class RowGroup(ColumnSource):
-    """A row group as a source whose columns are read lazily; it counts the bytes that were read."""
-
-    def __init__(self, file: Any, number: int, names: list[str], path: str, coders: Mapping[int, Coder]) -> None:
-        group = file.metadata.row_group(number)
-        super().__init__((group.num_rows, len(names)), self._read)
-        self._file, self._number, self._names, self._path, self._coders = file, number, names, path, coders
-        self._sizes = {
-            column.path_in_schema: column.total_compressed_size
-            for column in map(group.column, range(group.num_columns))
-        }
-        self.bytes_read = 0
-
-    def _read(self, feature: int) -> NDArray[Any]:
-        name = self._names[feature]
-        with named(self._path):
-            column = self._file.read_row_group(self._number, columns=[name], use_threads=False).column(0)
-        values = _numbers(self._path, name, column, self._coders.get(feature))  # refuses nested ones, without a size
-        self.bytes_read += self._sizes[name]
-        return values
 
 
 class ArrowFile:
@@ -299,10 +295,10 @@ def _holds_categories(kind: Any) -> bool:
     """Whether a column's different values are few, as a rule, and to be told apart exactly: texts and whole numbers."""
     types = pyarrow().types
     inside = kind.value_type if types.is_dictionary(kind) else kind
-    return _holds_texts(inside) or bool(types.is_integer(inside))
+    return holds_texts(inside) or bool(types.is_integer(inside))
 
 
-def _holds_texts(kind: Any) -> bool:
+def holds_texts(kind: Any) -> bool:
     types = pyarrow().types
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
@@ -312,7 +308,7 @@ def _seen(features: list[str], schema: Any, n_rows: int) -> dict[int, Seen]:
     kinds = {name: schema.field(name).type for name in schema.names}
     held = {name: getattr(kind, "value_type", kind) for name, kind in kinds.items()}  # of dictionaries
     return {
-        place: Seen(texts=n_rows) if _holds_texts(held[name]) else Seen(numbers=n_rows)
+        place: Seen(texts=n_rows) if holds_texts(held[name]) else Seen(numbers=n_rows)
         for place, name in enumerate(features)
         if name in held
     }

@@ -312,7 +312,7 @@ def _memory_of(model: AttentiveLearner, number: int, X: Any, n_classes: int) -> 
     n_learners = 1 if n_classes == 2 else n_classes
     if number >= len(model._memories):
         taken = sum(memory.shape[1] for memory in model._memories) * n_learners
-        worth_it = model._remembers(X) and model.max_iter > 1 and taken < MOST_REMEMBERED
+        worth_it = model._remembers(X.shape[0], X.size) and model.max_iter > 1 and taken < MOST_REMEMBERED
         model._memories += [new_memory(n_learners, 0)] * (number - len(model._memories))  # batches without a row
         model._memories.append(new_memory(n_learners, X.shape[0] if worth_it else 0))
     return model._memories[number]

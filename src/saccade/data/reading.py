@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.data.batches import BadRows, DataFile
+from saccade.data.batches import BadRows, DataFile, Piece
 from saccade.data.held_out import HeldOut, held_out_batches
 from saccade.data.labels import known_codes
 from saccade.exceptions import DataFileError
@@ -17,7 +17,7 @@ from saccade.reading.plan import Reading
 from saccade.reading.progress import Progress
 from saccade.reading.sources import Source, column_source
 
-__all__ = ["Measured", "RowsRead", "measure", "read_rows"]
+__all__ = ["Measured", "RowsRead", "measure", "read_piece", "read_rows"]
 
 _log = logging.getLogger(__name__)
 
@@ -52,16 +52,22 @@ def read_rows(model: Predictor, data: DataFile, bad: BadRows) -> Iterator[RowsRe
     rows = parts = 0
     with Progress("rows", label="Rows", length=data.length) as progress:
         for piece in data.pieces(bad):
-            reading = model.predict_source(piece.source)
-            readable = _readable(reading)
-            good = piece.good.copy()
-            good[piece.good] = readable
-            _report(bad, piece.good, readable, partial(_culprit, model, piece.source, data.names))
-            yield RowsRead(_select(reading, readable), good, piece.bytes_read())
-            progress.advance(good.size, piece.end)
-            rows, parts = rows + good.size, parts + int(reading.n_read.sum())
+            read = read_piece(model, piece, data.names, bad)
+            yield read
+            progress.advance(piece.good.size, piece.end)
+            rows, parts = rows + piece.good.size, parts + int(read.reading.n_read.sum())
             _log.debug("%d rows of %s, %.2f s", rows, data.path, progress.seconds)
         _log.info("predicted %d rows of %s in %.2f s: %d parts read", rows, data.path, progress.seconds, parts)
+
+
+def read_piece(model: Predictor, piece: Piece, names: list[str] | None, bad: BadRows) -> RowsRead:
+    """Predict some rows of a file, whose features have these names."""
+    reading = model.predict_source(piece.source)
+    readable = _readable(reading)
+    good = piece.good.copy()
+    good[piece.good] = readable
+    _report(bad, piece.good, readable, partial(_culprit, model, piece.source, names))
+    return RowsRead(_select(reading, readable), good, piece.bytes_read())
 
 
 def _readable(reading: Reading) -> NDArray[np.bool_]:
@@ -70,7 +76,10 @@ def _readable(reading: Reading) -> NDArray[np.bool_]:
 
 
 def _select(reading: Reading, rows: NDArray[np.bool_]) -> Reading:
-    return Reading(reading.label[rows], reading.margin[rows], reading.n_read[rows], reading.stopped[rows])
+    """Return some rows of a reading, of whichever kind."""
+    if rows.all():
+        return reading
+    return type(reading)(*(getattr(reading, field.name)[rows] for field in fields(reading)))
 
 
 def _report(

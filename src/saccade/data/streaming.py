@@ -3,6 +3,7 @@
 import os
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
 from typing import BinaryIO
@@ -11,7 +12,7 @@ from saccade.data.batches import Wanted
 from saccade.data.csv import CsvFile
 from saccade.exceptions import DataFileError
 
-__all__ = ["streamed"]
+__all__ = ["naming_batches", "streamed"]
 
 # A record of more lines than these is taken for a quote that was never closed.
 MOST_LINES = 10_000
@@ -33,15 +34,23 @@ def streamed(stream: BinaryIO, wanted: Wanted, rows: int) -> Iterator[CsvFile]:
             with open(path, "wb") as file:
                 file.write(b"".join([head, *lines]))
             try:
-                data = CsvFile(path, wanted)
+                with naming_batches(path):
+                    data = CsvFile(path, wanted)
                 if number == 1:
                     head = lines[0] if data.names is not None else b""
                     wanted = replace(wanted, header=data.names is not None)
                 yield data
-            except DataFileError as error:
-                raise DataFileError(str(error).replace(folder + os.sep, "")) from error
             finally:
                 os.unlink(path)
+
+
+@contextmanager
+def naming_batches(path: str) -> Iterator[None]:
+    """Let errors about a batch name it, and not the folder that it lies in for a moment."""
+    try:
+        yield
+    except DataFileError as error:
+        raise DataFileError(str(error).replace(os.path.dirname(path) + os.sep, "")) from error
 
 
 def _records(stream: BinaryIO, most: int) -> list[bytes]:

@@ -25,7 +25,7 @@ except ModuleNotFoundError as missing:
 from saccade.exceptions import ModelFileError
 from saccade.files.writing import write_whole
 
-__all__ = ["DIGEST", "Archive", "read_archive", "signed", "write_archive"]
+__all__ = ["DIGEST", "Archive", "archive_bytes", "read_archive", "signed", "write_archive"]
 
 HEADER, DIGEST = "saccade", "sha256"
 BLANK = "0" * 64
@@ -81,9 +81,13 @@ class Archive:
 
 def write_archive(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write a file that appears whole or not at all."""
+    write_whole(Path(path), archive_bytes(header, arrays))
+
+
+def archive_bytes(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Return what such a file holds."""
     text = json.dumps({DIGEST: BLANK, **header}, allow_nan=False)
-    content = to_bytes({name: np.ascontiguousarray(array) for name, array in arrays.items()}, {HEADER: text})
-    write_whole(Path(path), signed(content))
+    return signed(to_bytes({name: np.ascontiguousarray(array) for name, array in arrays.items()}, {HEADER: text}))
 
 
 def signed(content: bytes) -> bytes:

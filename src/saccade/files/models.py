@@ -3,17 +3,18 @@
 import os
 from typing import Any
 
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from saccade.attentive import AttentiveClassifier
 from saccade.exceptions import ModelFileError
-from saccade.files.archive import DIGEST, Archive, read_archive, write_archive
+from saccade.files.archive import DIGEST, Archive, archive_bytes, read_archive, write_archive
 from saccade.files.attentive import attentive_from, attentive_parts
 from saccade.files.format1 import upgrade
 from saccade.files.learners import LEARNERS, learner_from, learner_parts
 from saccade.version import __version__
 
-__all__ = ["FORMAT", "load", "load_with", "save", "save_with"]
+__all__ = ["FORMAT", "load", "load_with", "model_bytes", "save", "save_with"]
 
 FORMAT = 2
 
@@ -40,6 +41,16 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
 def save_with(model: Any, path: str | os.PathLike[str], state: dict[str, Any] | None) -> None:
     """Save a model together with the state of whoever made it."""
+    write_archive(path, *_parts(model, state))
+
+
+def model_bytes(model: Any) -> bytes:
+    """Return what the file of a model holds: of the same model the same bytes."""
+    return archive_bytes(*_parts(model, None))
+
+
+def _parts(model: Any, state: dict[str, Any] | None) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the header and the arrays of a fitted model."""
     name = type(model).__name__
     if type(model) is not LEARNERS.get(name, AttentiveClassifier):
         known = ", ".join([*LEARNERS, AttentiveClassifier.__name__])
@@ -48,7 +59,7 @@ def save_with(model: Any, path: str | os.PathLike[str], state: dict[str, Any] | 
     header, arrays = attentive_parts(model) if isinstance(model, AttentiveClassifier) else learner_parts(model)
     if state is not None:
         header = {**header, "state": state}
-    write_archive(path, {"format": FORMAT, "version": __version__, "class": name, **header}, arrays)
+    return {"format": FORMAT, "version": __version__, "class": name, **header}, arrays
 
 
 def load(path: str | os.PathLike[str]) -> Any:

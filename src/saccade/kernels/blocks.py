@@ -15,6 +15,23 @@ def add_weighted(total, values, weight, size):
         total[s] += weight * values[s]
 
 
+@kernel
+def copy_some(values, begin, size, rows, place, target):
+    """Copy the values, (parts, rows), of some rows, from the one at ``place`` on, out of a run that begins there."""
+    while place < rows.shape[0] and rows[place] < begin + size:
+        for p in range(target.shape[0]):
+            target[p, place] = values[p, rows[place] - begin]
+        place += 1
+
+
+@kernel
+def add_part(total, values, coef, part):
+    """Add one part of some rows to all of their scores, (rows, scores)."""
+    for s in range(values.shape[0]):
+        for c in range(coef.shape[0]):
+            total[s, c] += coef[c, part] * values[s]
+
+
 @inlined
 def settle(plan, k, size, rows, total, places, margin, n_read, stopped):
     """Write down the rows that checkpoint k decides; list the places of the others and return how many.

@@ -1,15 +1,21 @@
 """Full margins of rows of a dense array, along whichever way its memory runs.
 
-Every row has the same bits whatever rows are read with it.
+Every row has the same bits whatever rows are read with it. Rows that do not follow one another are asked for ahead: the
+processor foresees where a run of values goes on, and not where the next one begins.
 """
 
 import numpy as np
 
 from saccade.kernels.compiling import inlined, kernel, loop
-from saccade.kernels.reading import weighted_sum
+from saccade.kernels.prefetching import prefetch, prefetch_far
+from saccade.kernels.reading import first_bad, weighted_sum
 
 # So many rows at a time are summed by columns, so that their sums stay in the nearest cache.
 TILE = 256
+# Of scattered rows fewer, each value of which is a cache line of its own, asked for so many columns ahead.
+SCATTERED, COLUMNS_AHEAD = 64, 16
+# A row is asked for so many rows ahead, up to so many cache lines: by then its run of values is foreseen.
+ROWS_AHEAD, LINES, LINE = 4, 64, 64
 
 
 @loop
@@ -61,12 +67,17 @@ def sum_run_of_rows(X, start, size, plan, total, place):
 
 
 @inlined
-def sum_scattered_rows(X, rows, size, plan, total, place):
-    for j in range(X.shape[1]):
-        column = X[:, j]
-        for score in range(total.shape[0]):
-            for s in range(size):
-                total[score, place + s] += plan.coef[score, j] * column[rows[place + s]]
+def sum_scattered_rows(X, rows, start, end, coef, total):
+    """Add rows that lie apart to their totals, column by column."""
+    for place in range(start, end, SCATTERED):
+        stop = min(place + SCATTERED, end)
+        for j in range(X.shape[1]):
+            column, later = X[:, j], X[:, min(j + COLUMNS_AHEAD, X.shape[1] - 1)]
+            for s in range(place, stop):
+                prefetch_far(later, rows[s])
+            for score in range(total.shape[0]):
+                for s in range(place, stop):
+                    total[score, s] += coef[score, j] * column[rows[s]]
 
 
 @kernel
@@ -85,7 +96,7 @@ def read_to_the_end(X, plan, size, rows, total, margin, n_read, stopped):
             if last - first == count - 1:
                 sum_run_of_rows(X, np.int64(first), count, plan, total, place)
             else:
-                sum_scattered_rows(X, rows, count, plan, total, place)
+                sum_scattered_rows(X, rows, place, place + count, plan.coef, total)
         for s in range(size):
             for c in range(total.shape[0]):
                 margin[rows[s], c] = total[c, s]
@@ -93,17 +104,33 @@ def read_to_the_end(X, plan, size, rows, total, margin, n_read, stopped):
         n_read[rows[s]], stopped[rows[s]] = X.shape[1], False
 
 
+@inlined
+def ask_for(X, row, next_row):
+    """Ask for a row, and for one that is needed next: the first into the second cache, this one into the nearest."""
+    values, step = X[row], max(LINE // max(abs(X.strides[1]), 1), 1)
+    end = min(X.shape[1], LINES * step)
+    for j in range(0, end, step):
+        prefetch_far(values, j)
+    for j in range(0, end, step):
+        prefetch(X, next_row, j)
+
+
 @kernel
-def sum_some(X, plan, rows, total, margin):
-    """Write the full margins of some rows, which ascend, with the bits that ``read_to_the_end`` gives them."""
+def read_some(X, coef, intercept, rows, margin, n_read, stopped):
+    """Read some rows, which ascend and lie apart, in full, with the bits of ``read_to_the_end``.
+
+    Return -1, or the first one whose margin is not finite.
+    """
+    size = rows.shape[0]
+    for s in range(size):
+        n_read[s], stopped[s] = X.shape[1], False
     if abs(X.strides[1]) <= abs(X.strides[0]):
-        for s in range(rows.shape[0]):
-            sum_row(X[rows[s]], plan.coef, plan.intercept, margin[s])
-        return
-    for c in range(total.shape[0]):
-        for s in range(rows.shape[0]):
-            total[c, s] = plan.intercept[c]
-    sum_scattered_rows(X, rows, rows.shape[0], plan, total, 0)
-    for s in range(rows.shape[0]):
-        for c in range(total.shape[0]):
-            margin[s, c] = total[c, s]
+        for s in range(size):
+            ask_for(X, rows[min(s + ROWS_AHEAD, size - 1)], rows[min(s + 1, size - 1)])
+            sum_row(X[rows[s]], coef, intercept, margin[s])
+    else:
+        for s in range(size):
+            for c in range(intercept.shape[0]):
+                margin[s, c] = intercept[c]
+        sum_scattered_rows(X, rows, 0, size, coef, margin.T)
+    return first_bad(margin)

@@ -2,7 +2,7 @@
 
 import math
 
-from saccade.kernels.compiling import inlined, loop
+from saccade.kernels.compiling import inlined, kernel, loop
 
 
 @loop
@@ -34,3 +34,13 @@ def all_finite(scores):
     for c in range(scores.shape[0]):
         finite = finite and math.isfinite(scores[c])
     return finite
+
+
+@kernel
+def first_bad(margin):
+    """Return the first row whose scores, (rows, scores), are not all finite, or -1."""
+    bad = -1
+    for i in range(margin.shape[0]):
+        if bad < 0 and not all_finite(margin[i]):
+            bad = i
+    return bad

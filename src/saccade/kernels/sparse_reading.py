@@ -6,7 +6,7 @@ A plan's columns are looked up in the row's indices, which ascend; values that a
 import math
 
 from saccade.kernels.compiling import inlined, kernel
-from saccade.kernels.reading import all_finite, is_clear, weighted_sum
+from saccade.kernels.reading import all_finite, first_bad, is_clear, weighted_sum
 
 # To look a column up costs about so many times what the next stored value costs, for every halving of the row: the
 # steps of a search wait for each other, and which way they go cannot be guessed. Roughly 24 ns in rows of 100 stored
@@ -88,18 +88,15 @@ def walk(data, indices, plan, most, values, reached):
 
 
 @kernel
-def read_stored(data, indices, indptr, coef, intercept, margin):
-    """Write the full margins of all rows; ``coef`` is (columns, scores).
+def read_stored(data, indices, indptr, rows, coef, intercept, margin):
+    """Write the full margins of some rows; ``coef`` is (columns, scores).
 
-    Return -1, or the first row whose margin is not finite.
+    Return -1, or the first one whose margin is not finite.
     """
-    bad = -1
-    for i in range(indptr.shape[0] - 1):
-        start, stop = indptr[i], indptr[i + 1]
-        sum_stored(data[start:stop], indices[start:stop], coef, intercept, margin[i])
-        if bad < 0 and not all_finite(margin[i]):
-            bad = i
-    return bad
+    for s in range(rows.shape[0]):
+        start, stop = indptr[rows[s]], indptr[rows[s] + 1]
+        sum_stored(data[start:stop], indices[start:stop], coef, intercept, margin[s])
+    return first_bad(margin)
 
 
 @kernel

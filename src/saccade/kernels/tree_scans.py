@@ -8,7 +8,7 @@ guessed or fetched by address, and one comparison serves as many rows as a vecto
 
 import numpy as np
 
-from saccade.kernels.compiling import kernel
+from saccade.kernels.compiling import inlined, kernel
 from saccade.kernels.tree_walks import goes_right
 
 # A number times this has, in its highest five bits, another pattern for each power of two (a de Bruijn sequence).
@@ -17,14 +17,14 @@ SEQUENCE_64, SHIFT_64 = np.uint64(0x03F79D71B4CB0A89), np.uint64(58)
 ZERO, ONE = np.uint64(0), np.uint64(1)
 
 
-@kernel
+@inlined
 def clear_where_above(bits, x, threshold, keep, every, size):
     """Clear the left subtree of rows that go right; NaN goes left."""
     for s in range(size):
         bits[s] &= keep if x[s] > threshold else every
 
 
-@kernel
+@inlined
 def clear_unless_below(bits, x, threshold, keep, every, size):
     """Clear the left subtree of rows that go right; NaN does, too."""
     for s in range(size):

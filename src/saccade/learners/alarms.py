@@ -15,7 +15,7 @@ from saccade.exceptions import LevelNotHeldWarning, OneLabelWarning, UnevenScale
 from saccade.learners.record import TrainingRecord
 from saccade.reading.inputs import Rows
 
-__all__ = ["CALLER", "FEW", "warn_if_level_not_held", "warn_of_model", "warn_of_scales"]
+__all__ = ["CALLER", "FEW", "some_rows", "warn_if_level_not_held", "warn_of_model", "warn_of_scales"]
 
 Reals = NDArray[np.float64]
 
@@ -50,12 +50,12 @@ def warn_if_level_not_held(delta: float | None, record: TrainingRecord, stacklev
 
 def warn_of_model(model: Any, X: Rows, codes: NDArray[np.integer], weight: Reals) -> None:
     """Warn where features differ in scale by decades, and where all training rows get one label."""
-    rows = _some_rows(codes, weight, model.classes_.size, FEW)
+    rows = some_rows(codes, weight, model.classes_.size, FEW)
     part = X[rows]
     warn_of_scales(part, model._feature_names, CALLER + 1)
     if not _is_one_label(model, part, codes[rows]):
         return
-    rows = _some_rows(codes, weight, model.classes_.size, MANY)
+    rows = some_rows(codes, weight, model.classes_.size, MANY)
     if rows.size >= FEWEST_ROWS and _is_one_label(model, X[rows], codes[rows]):
         label = model.classes_[_labels(model, X[rows[:1]])].item()
         warnings.warn(
@@ -90,7 +90,7 @@ def warn_of_scales(part: Rows, names: NDArray[Any] | None, stacklevel: int = CAL
         )
 
 
-def _some_rows(codes: NDArray[np.integer], weight: Reals, n_classes: int, most: int) -> NDArray[np.intp]:
+def some_rows(codes: NDArray[np.integer], weight: Reals, n_classes: int, most: int) -> NDArray[np.intp]:
     """Return up to so many rows of each class, evenly spaced; rows of weight 0 are none."""
     picked = []
     for code in range(n_classes):

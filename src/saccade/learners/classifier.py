@@ -158,7 +158,7 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
                 f"warm_start=True goes on with the classes {self.classes_.tolist()}, but y has {classes.tolist()}. "
                 "Pass y with the same classes, or set warm_start=False."
             )
-        weight = self._weights(X, y, classes, codes, sample_weight, in_part=False)
+        weight = self._weights(X, classes, codes, sample_weight, in_part=False)
         self._scaling = self._scaling if going_on else None
         seen = self._scaled(X)
         learners = self._continued_learners(X) if going_on else self._new_learners(X, classes)
@@ -166,7 +166,7 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         known_by = rows_known_by(X, codes) if self.warm_start else ""
         before = getattr(self, "_remembered", None) if going_on else None
         again = self.max_iter > 1 or self.warm_start
-        memory = new_memory(len(learners), X.shape[0] if again and self._remembers(X) else 0)
+        memory = new_memory(len(learners), X.shape[0] if again and self._remembers(X.shape[0], X.size) else 0)
         if before is not None and before.known_by == known_by and before.margins.shape == memory.shape:
             memory = before.margins.copy()
         rows = np.arange(X.shape[0], dtype=np.uint32)
@@ -228,7 +228,7 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         codes = np.searchsorted(known, y)
         if not np.array_equal(known[np.minimum(codes, len(known) - 1)], y):
             raise ValueError(f"y has labels that are not among the classes {known.tolist()} of the first call.")
-        weight = self._weights(X, y, known, codes, sample_weight, in_part=True)
+        weight = self._weights(X, known, codes, sample_weight, in_part=True)
         learners = self._new_learners(X, known) if first else self._continued_learners(X)
         seen = self._scaled(X)
         in_turn = np.arange(X.shape[0], dtype=np.uint32) if rows is None else rows
@@ -326,13 +326,14 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
     def _level(self) -> float | None:
         return getattr(as_boundary(self.boundary), "delta", None)
 
-    def _remembers(self, X: Rows) -> bool:
-        """Whether those of these rows are skipped whose margin was clear in an earlier pass.
+    def _remembers(self, n_rows: int, n_values: int) -> bool:
+        """Whether those of so many rows are skipped whose margin was clear in an earlier pass.
 
-        Few rows move the weights in step, and not at random, and few values leave no time to save.
+        Few rows move the weights in step, and not at random, and few values leave no time to save; of a sparse matrix
+        the stored ones count.
         """
         attentive = as_boundary(self.boundary).law(0.0) is not None
-        many = X.shape[0] >= FEWEST_ROWS and X.size >= FEWEST_VALUES  # the stored ones of a sparse matrix
+        many = n_rows >= FEWEST_ROWS and n_values >= FEWEST_VALUES
         return attentive and self.cost == "time" and self.audit > 0 and many
 
     @property
@@ -447,7 +448,6 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
     def _weights(
         self,
         X: Rows,
-        y: NDArray[Any],
         classes: NDArray[Any],
         codes: NDArray[np.integer],
         sample_weight: ArrayLike | None,
@@ -459,13 +459,19 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
             return np.empty(0)
         weight = check_weights(sample_weight, X.shape[0], may_all_be_zero=in_part)
         if self.class_weight is not None:
-            by_class = compute_class_weight(self.class_weight, classes=classes, y=y)
-            if not (np.isfinite(by_class).all() and (by_class >= 0).all() and by_class.any()):
-                raise ValueError(
-                    f"class_weight={self.class_weight!r}: expected finite weights of at least 0, not all of them 0."
-                )
-            weight = weight * by_class[codes]
+            weight = weight * self._class_weights(classes, np.bincount(codes, minlength=classes.size))[codes]
         return np.asarray(weight, dtype=np.float64)
+
+    def _class_weights(self, classes: NDArray[Any], counts: NDArray[np.integer]) -> NDArray[np.float64]:
+        """Return how much a row of each class counts, where there are so many of it."""
+        if self.class_weight == "balanced":
+            return np.asarray(counts.sum() / (classes.size * counts))
+        by_class: NDArray[np.float64] = compute_class_weight(self.class_weight, classes=classes, y=classes)
+        if not (np.isfinite(by_class).all() and (by_class >= 0).all() and by_class.any()):
+            raise ValueError(
+                f"class_weight={self.class_weight!r}: expected finite weights of at least 0, not all of them 0."
+            )
+        return by_class
 
     def _go_over(
         self,

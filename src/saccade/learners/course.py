@@ -10,6 +10,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from saccade.kernels.state import LOSS
+from saccade.learners.mixing import positive_classes
 from saccade.learners.online import OnlineLearner
 from saccade.learners.passes import Memory, Team
 from saccade.learners.shards import Shards
@@ -74,11 +75,11 @@ class Course:
         self, learners: Sequence[OnlineLearner], memory: Memory, n_shards: int = 1, n_jobs: int | None = None
     ) -> None:
         self._threads = _Threads(n_jobs)
-        n, positive = len(learners), [1] if len(learners) == 1 else list(range(len(learners)))
+        n, positive = len(learners), positive_classes(len(learners))
         workers = min(n, self._threads.count)
         parts = [slice(n * k // workers, n * (k + 1) // workers) for k in range(workers)]
         self._teams = [Team(learners[part], positive[part], memory[part]) for part in parts]
-        self._shards = Shards(learners, positive, memory, n_shards, self._threads.run) if n_shards > 1 else None
+        self._shards = Shards(learners, memory, n_shards, self._threads.run) if n_shards > 1 else None
 
     def go_over(
         self, X: Rows, labels: NDArray[np.integer], rows: NDArray[np.uint32], weight: NDArray[np.float64]

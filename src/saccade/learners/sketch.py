@@ -59,10 +59,19 @@ class RowSketch:
     def add(self, X: Rows) -> "RowSketch":
         """Return the sketch with some more rows: an array or a CSR matrix that was checked."""
         n_rows = self.n_rows + X.shape[0]
-        limit = _limit(n_rows)
-        priorities, hashes = _sampled(X, self.n_rows, limit)
-        kept = self.priorities < limit
-        return RowSketch(n_rows, np.append(self.priorities[kept], priorities), np.append(self.hashes[kept], hashes))
+        return self.followed_by(RowSketch(n_rows, *_sampled(X, self.n_rows, _limit(n_rows))))
+
+    def followed_by(self, later: "RowSketch") -> "RowSketch":
+        """Return the sketch of a stream of which this one is the beginning, and another one the rest.
+
+        The other one began as a sketch without rows of as long a stream: ``RowSketch(n_rows).add(X)``.
+        """
+        kept = self.priorities < _limit(later.n_rows)
+        return RowSketch(
+            later.n_rows,
+            np.append(self.priorities[kept], later.priorities),
+            np.append(self.hashes[kept], later.hashes),
+        )
 
     def share_of(self, X: Rows) -> float:
         """Return the share of rows that are in the sketch."""

@@ -16,13 +16,13 @@ supermartingale, so that M exceeds a within n rows with probability at most n/a.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from saccade.kernels.watching import count_rows, log_mixture
+from saccade.kernels.watching import count_audited, count_rows, log_mixture
 
 __all__ = ["ABOVE", "BELOW", "Counts", "Mixture", "holds", "is_broken", "lower_bound", "upper_bound"]
 
@@ -71,9 +71,18 @@ class Counts:
         self._loss = 1 / (1 + (LATE.ratio - 1) * levels[:, None])
         self._gain = LATE.ratio * self._loss
 
-    def add(self, early: NDArray[np.int64], full: NDArray[np.int64]) -> None:
-        """Count audited rows, in their order, by the codes of their labels."""
-        count_rows(early, full, self._gain, self._loss, LATE.weight, self.rows, self.errors, self.recent)
+    def add(self, early: NDArray[np.int64], full: NDArray[np.int64]) -> int:
+        """Count audited rows, in their order, by the codes of their labels; return how many are errors."""
+        return int(count_rows(early, full, *self._state))
+
+    def add_read(self, *read: NDArray[Any]) -> tuple[int, int, int]:
+        """Count audited rows as they were read: see ``kernels/watching.py`` for what is given and returned."""
+        compared, n_wrong, n_read = count_audited(*read, *self._state)
+        return compared, n_wrong, n_read
+
+    @property
+    def _state(self) -> tuple[NDArray[Any], ...]:
+        return self._gain, self._loss, LATE.weight, self.rows, self.errors, self.recent
 
     def merge(self, other: "Counts") -> None:
         """Add what another process has counted."""

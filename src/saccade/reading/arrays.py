@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from saccade.kernels.blocks import gather, read_blocks
-from saccade.kernels.full_reading import sum_some
+from saccade.kernels.full_reading import read_some
 from saccade.reading.plan import Outcome, Plan
 from saccade.reading.room import new_outcome, new_room
 
@@ -61,9 +61,7 @@ class ArraySource:
         room = new_room(plan, min(BLOCK, max(n_rows, 1)), dtype, plan.positions)
         return Outcome(*outcome, int(read_blocks(self.X, plan, *room, *outcome)))
 
-    def full_sums(self, plan: Plan, rows: NDArray[np.uint32]) -> NDArray[np.float64]:
-        """Return the full margins of some rows, (rows, scores), without a copy of them."""
-        scores = plan.coef.shape[0]
-        margin, total = np.empty((rows.size, scores)), np.empty((scores, rows.size))
-        sum_some(self.X, plan, rows, total, margin)
-        return margin
+    def in_full(self, plan: Plan, rows: NDArray[np.uint32]) -> Outcome:
+        """Read some rows, which ascend, in full, without a copy of them."""
+        outcome = new_outcome(plan, rows.size)
+        return Outcome(*outcome, int(read_some(self.X, plan.coef, plan.intercept, rows, *outcome)))

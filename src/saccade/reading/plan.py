@@ -1,15 +1,16 @@
 """The records that reading works with, as plain arrays: what a reader needs, and what it gives back."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["EACH", "Outcome", "Plan", "Reading", "decided"]
+__all__ = ["EACH", "Outcome", "Plan", "Reading", "decided", "per_plan"]
 
 Reals = NDArray[np.float64]
+T = TypeVar("T")
 
 # So many parts of a checkpoint are named when a plan is described.
 MOST_NAMED = 8
@@ -130,7 +131,7 @@ class Plan(NamedTuple):
     @property
     def weightless(self) -> NDArray[np.bool_]:
         """Which parts no checkpoint weighs, and no score."""
-        weighed: NDArray[np.bool_] = np.any(self.coef != 0, axis=0)
+        weighed = np.asarray(self.coef.any(axis=0))
         weighed[self.order[: self.positions]] = True
         return ~weighed
 
@@ -190,6 +191,20 @@ class Plan(NamedTuple):
         return f"a lead of {leads[0]:.3g}" + (f" to {leads[-1]:.3g}, by class" if leads.size > 1 else "")
 
 
+def per_plan(compute: Callable[[Plan], T]) -> Callable[[Plan], T]:
+    """Keep what was computed for the last plan: predictions of few rows meet the same one again and again."""
+    last: list[tuple[Plan, T]] = []
+
+    def of_plan(plan: Plan) -> T:
+        met = last[:1]  # a copy: other threads may have other plans
+        if not met or met[0][0] is not plan:
+            met = [(plan, compute(plan))]
+            last[:] = met
+        return met[0][1]
+
+    return of_plan
+
+
 class Outcome(NamedTuple):
     """What running a plan over rows gives, before it is put into the words of a model's classes."""
 
@@ -197,6 +212,15 @@ class Outcome(NamedTuple):
     n_read: NDArray[np.int64]
     stopped: NDArray[np.bool_]
     bad: int  # the first row whose margin is not finite, or -1
+
+    def some(self, rows: NDArray[np.integer]) -> "Outcome":
+        """Return what it says of some rows."""
+        margin = self.margin[rows]
+        bad = -1
+        if self.bad >= 0:
+            whole = np.isfinite(margin).all(axis=1)
+            bad = -1 if whole.all() else int(np.argmin(whole))
+        return Outcome(margin, self.n_read[rows], self.stopped[rows], bad)
 
 
 def decided(margin: Reals) -> NDArray[np.intp]:
@@ -232,8 +256,11 @@ class Reading:
         return len(self.label)
 
     @classmethod
-    def of(cls, classes: NDArray[np.generic], outcome: Outcome) -> "Reading":
-        """Return an outcome with labels; two classes have one margin per row, as in scikit-learn."""
+    def of(cls, classes: NDArray[np.generic], outcome: Outcome, *others: Any) -> Self:
+        """Return an outcome with labels, and with what ``cls`` has besides.
+
+        Two classes have one margin per row, as in scikit-learn.
+        """
         margin = outcome.margin
         shown = margin[:, 0] if margin.shape[1] == 1 else margin
-        return cls(classes[decided(margin)], shown, outcome.n_read, outcome.stopped)
+        return cls(classes[decided(margin)], shown, outcome.n_read, outcome.stopped, *others)

@@ -16,8 +16,9 @@ __all__ = ["Source", "column_source"]
 class Source(Protocol):
     """The values of an additive model's parts for the rows of one storage.
 
-    A storage for which a compiled loop pays has, besides, ``run(plan) -> Outcome``, which the reader then calls. Where
-    parts are no columns, such as trees, ``columns`` is a source of the columns that they are made of.
+    A storage for which a compiled loop pays has, besides, ``run(plan) -> Outcome``, which the reader then calls, and
+    ``in_full(plan, rows) -> Outcome``, which reads some rows, in ascending order, to their end. Where parts are no
+    columns, such as trees, ``columns`` is a source of the columns that they are made of.
     """
 
     @property

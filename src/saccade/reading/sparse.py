@@ -38,16 +38,24 @@ class CsrSource:
 
     def run(self, plan: Plan) -> Outcome:
         """Read row by row: as the plan says, or in full where that costs less than to look its columns up."""
-        margin, n_read, stopped = outcome = new_outcome(plan, self.shape[0])
-        # Scores side by side share a cache line; to bring them together pays from as many values as columns on.
-        coef = np.ascontiguousarray(plan.coef.T) if self.X.nnz > self.shape[1] else plan.coef.T
         if plan.checkpoints.size == 0:
-            bad = read_stored(*stored_arrays(self.X), coef, plan.intercept, margin)
-            n_read[:], stopped[:] = np.diff(self.X.indptr), False
-        else:
-            room = np.empty(plan.positions)
-            bad = read_looked_up(*stored_arrays(self.canonical), plan, coef, room, *outcome)
-        return Outcome(*outcome, int(bad))
+            return self.in_full(plan, np.arange(self.shape[0], dtype=np.uint32))
+        outcome, room = new_outcome(plan, self.shape[0]), np.empty(plan.positions)
+        coef = _by_column(plan, self.X.nnz)
+        return Outcome(*outcome, int(read_looked_up(*stored_arrays(self.canonical), plan, coef, room, *outcome)))
+
+    def in_full(self, plan: Plan, rows: NDArray[np.uint32]) -> Outcome:
+        """Read all that some rows store."""
+        margin, n_read, stopped = new_outcome(plan, rows.size)
+        n_read[:], stopped[:] = self.X.indptr[rows + 1] - self.X.indptr[rows], False
+        coef = _by_column(plan, int(n_read.sum()))
+        bad = read_stored(*stored_arrays(self.X), rows, coef, plan.intercept, margin)
+        return Outcome(margin, n_read, stopped, int(bad))
+
+
+def _by_column(plan: Plan, n_stored: int) -> NDArray[np.float64]:
+    """Return the weights of each column, which share a cache line: from as many values as columns on that pays."""
+    return np.ascontiguousarray(plan.coef.T) if n_stored > plan.n_features else plan.coef.T
 
 
 def stored_arrays(X: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:

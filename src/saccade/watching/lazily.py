@@ -1,10 +1,11 @@
 """Audits of rows whose features are fetched when they are wanted: of the chosen ones, everything is fetched.
 
-A chosen row is read twice by inquiries, once by the plan and once by the plan without stops. The second inquiry is
-answered from what the first has fetched, and only then by fetching.
+Rows are taken as they come, and a coin is tossed for each when it is. All are read, and then the chosen ones once more:
+first by the plan and then by the plan without stops, or, once everything is read in full, the other way round. The
+second inquiry is answered from what the first has fetched, and only then by fetching.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,7 +34,7 @@ class Fetched:
 
     questions: Questions
     takes_missing: NDArray[np.bool_]
-    remembered: frozenset[int]
+    remembered: set[int]
     answers: dict[tuple[int, Feature], Any] = field(default_factory=dict)
     lacking: set[int] = field(default_factory=set)
 
@@ -87,32 +88,47 @@ class Fetched:
         return answer
 
 
-@dataclass(frozen=True)
+@dataclass
 class LazyAudit:
-    """Which rows are read early, and which in full; the chosen ones both ways."""
+    """Rows as they come, early or in full; the chosen ones, whose coin falls, both ways."""
 
-    rows: Sequence[Any]
-    chosen: NDArray[np.intp]
+    rows: Iterable[Any]
+    falls: Callable[[], bool]
     all_in_full: bool
+    n_rows: int = 0
+    chosen: list[Key] = field(default_factory=list)
+    numbers: set[int] = field(default_factory=set)  # of the chosen ones
+
+    def keys(self) -> Iterator[Key]:
+        """Yield every row when it is wanted, which happens in one thread."""
+        for row in self.rows:
+            key = Key(self.n_rows, row)
+            self.n_rows += 1
+            if self.falls():
+                self.chosen.append(key)
+                self.numbers.add(key.number)
+            yield key
 
     @property
     def early(self) -> NDArray[np.intp]:
-        return self.chosen if self.all_in_full else np.arange(len(self.rows))
+        return self._chosen if self.all_in_full else np.arange(self.n_rows)
 
     @property
     def in_full(self) -> NDArray[np.intp]:
-        return np.arange(len(self.rows)) if self.all_in_full else self.chosen
+        return np.arange(self.n_rows) if self.all_in_full else self._chosen
 
-    def keys(self, numbers: NDArray[np.intp]) -> list[Key]:
-        return [Key(number, self.rows[number]) for number in numbers.tolist()]
+    @property
+    def _chosen(self) -> NDArray[np.intp]:
+        return np.array([key.number for key in self.chosen], dtype=np.intp)
 
     def joined(
-        self, early: LazyReading, full: LazyReading, fetched: Fetched
-    ) -> tuple[WatchedLazyReading, NDArray[Any]]:
-        """Return the reading, with full labels where everything could be had, and the compared rows.
+        self, of_all: LazyReading, of_chosen: LazyReading, fetched: Fetched
+    ) -> tuple[WatchedLazyReading, list[NDArray[Any]]]:
+        """Return the reading, with full labels where everything could be had, and the labels of the compared rows.
 
-        These are given as places among ``early`` and among ``full``, (2, rows).
+        These are the early ones, and those of the full model.
         """
+        early, full = (of_chosen, of_all) if self.all_in_full else (of_all, of_chosen)
         first = {number: place for place, number in enumerate(self.early.tolist())}
         places = [(first.get(number), place) for place, number in enumerate(self.in_full.tolist())]
         taken = [
@@ -130,7 +146,8 @@ class LazyAudit:
             ],
             dtype=np.intp,
         ).reshape(-1, 2)
-        return self._reading(early, full, [place for _, place in taken], compared), compared.T
+        labels = [np.ma.getdata(reading.label)[compared[:, k]] for k, reading in enumerate((early, full))]
+        return self._reading(early, full, [place for _, place in taken], compared), labels
 
     def _is_whole(self, number: int, fetched: Fetched) -> bool:
         return number not in fetched.lacking
@@ -138,7 +155,7 @@ class LazyAudit:
     def _reading(
         self, early: LazyReading, full: LazyReading, taken: list[int], compared: NDArray[np.intp]
     ) -> WatchedLazyReading:
-        numbers, size = self.in_full[taken], len(self.rows)
+        numbers, size = self.in_full[taken], self.n_rows
         values: dict[str, NDArray[Any]] = {}
         for name in ("label", "margin", "n_asked", "spent", "certified"):
             before, after = (np.ma.getdata(getattr(reading, name)) for reading in (early, full))

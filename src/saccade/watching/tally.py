@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from saccade.promises.certificate import Certificate, strictest
 from saccade.promises.watch import FOR_ALL_ROWS, Counts, holds, is_broken, lower_bound, upper_bound
-from saccade.watching.records import ClassWatch
+from saccade.watching.audit import Audit
+from saccade.watching.records import ClassWatch, WatchedLazyReading
 
 __all__ = ["State", "Tally"]
 
@@ -71,8 +72,25 @@ class Tally:
         level = float(self.counts.levels[lost])
         return ClassWatch(label, level, state, full, here, n_lost, n_false, *self.bounds(lost), *self.bounds(false))
 
-    def add(self, early: NDArray[np.int64], full: NDArray[np.int64]) -> None:
-        self.counts.add(early, full)
+    def add(self, audit: Audit) -> tuple[NDArray[np.bool_], int]:
+        """Count rows; return which could be compared, and in how many of these the labels differ.
+
+        The audited ones get their full margins.
+        """
+        audited, (chosen, outcome, whole) = np.zeros(len(audit.outcome.margin), np.bool_), audit
+        compared, n_wrong, read = self.counts.add_read(chosen, whole.margin, whole.n_read, *outcome[:3], audited)
+        self.n_rows += audited.size
+        self.n_incomparable += chosen.size - compared
+        self.parts_read += read
+        return audited, n_wrong
+
+    def add_lazily(self, n_chosen: int, reading: WatchedLazyReading, codes: list[NDArray[np.int64]]) -> int:
+        """Count rows that were fetched, and the codes of labels that could be compared; return how many differ."""
+        self.n_rows += len(reading)
+        self.n_incomparable += n_chosen - codes[0].size
+        self.parts_read += int(reading.n_asked.sum())
+        self.audit_spent += reading.audit_spent
+        return self.counts.add(*codes)
 
     def merge(self, other: "Tally") -> None:
         """Add what another process has counted of the same model."""

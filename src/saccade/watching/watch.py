@@ -13,16 +13,17 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from saccade.asking.inquiry import Questions
 from saccade.asking.lazily import Fetch, is_asynchronous, read_lazily, read_lazily_async
 from saccade.attentive import AttentiveClassifier
 from saccade.exceptions import PromiseBrokenError, PromiseBrokenWarning
 from saccade.kernels.watching import toss
 from saccade.models.additive import Additive
 from saccade.promises.certificate import percent
-from saccade.reading.inputs import codes_among, read_checked
+from saccade.reading.inputs import checked_columns, codes_among, raise_not_finite
 from saccade.reading.parameters import RANDOM_STATE, Kinds, check_parameters, instance, real, text
 from saccade.reading.partitions import is_collection
-from saccade.reading.plan import Outcome, Plan, Reading
+from saccade.reading.plan import Plan
 from saccade.reading.sources import Source
 from saccade.watching.audit import Audit, audited_reading
 from saccade.watching.lazily import Fetched, LazyAudit
@@ -34,7 +35,7 @@ __all__ = ["Watch"]
 
 FORMAT = 1
 # The line that called predict or read: above it are these, and what they share.
-CALLER = 5
+CALLER = 6
 
 
 class Watch:
@@ -140,8 +141,7 @@ class Watch:
         """Read the rows of any storage of columns; those whose values are not finite are not audited."""
         self._refuse_if_broken()
         parts = source if self.additive_.parts_are_columns else self.additive_.source(source)
-        audit = self._audit(parts)
-        return self._counted(Reading.of(self.classes_, audit.outcome), audit)
+        return self._counted(self._audit(parts))
 
     predict_source = read_source
 
@@ -158,13 +158,11 @@ class Watch:
             except RuntimeError:
                 return asyncio.run(self.predict_lazily_async(fetch, rows, concurrency=concurrency, batch=batch))
             raise RuntimeError("An event loop is running: use 'await watch.predict_lazily_async(fetch, rows)' in it.")
-        audit, fetched, in_full = self._lazy_audit(rows)
+        audit, fetched, (of_all, of_chosen) = self._lazy_audit(rows)
         asked = fetched.plain(fetch, batch)
-        early = read_lazily(
-            fetched.questions, asked, audit.keys(audit.early), concurrency=concurrency, batch=batch
-        )  # first by the plan, then whatever else the full model needs
-        full = read_lazily(in_full, asked, audit.keys(audit.in_full), concurrency=concurrency, batch=batch)
-        return self._counted_lazily(audit.chosen.size, audit.joined(early, full, fetched), early.label, full.label)
+        each = read_lazily(of_all, asked, audit.keys(), concurrency=concurrency, batch=batch)
+        again = read_lazily(of_chosen, asked, audit.chosen, concurrency=concurrency, batch=batch)
+        return self._counted_lazily(audit, *audit.joined(each, again, fetched))
 
     async def predict_lazily_async(
         self, fetch: Fetch, rows: Iterable[Any], *, concurrency: int = 1, batch: int | None = None
@@ -172,13 +170,11 @@ class Watch:
         """Do as ``predict_lazily`` does where an event loop is already running."""
         if not is_asynchronous(fetch):
             raise TypeError("predict_lazily_async needs a coroutine function (async def); predict_lazily takes others.")
-        audit, fetched, in_full = self._lazy_audit(rows)
+        audit, fetched, (of_all, of_chosen) = self._lazy_audit(rows)
         asked = fetched.asynchronous(fetch, batch)
-        early = await read_lazily_async(
-            fetched.questions, asked, audit.keys(audit.early), concurrency=concurrency, batch=batch
-        )
-        full = await read_lazily_async(in_full, asked, audit.keys(audit.in_full), concurrency=concurrency, batch=batch)
-        return self._counted_lazily(audit.chosen.size, audit.joined(early, full, fetched), early.label, full.label)
+        each = await read_lazily_async(of_all, asked, audit.keys(), concurrency=concurrency, batch=batch)
+        again = await read_lazily_async(of_chosen, asked, audit.chosen, concurrency=concurrency, batch=batch)
+        return self._counted_lazily(audit, *audit.joined(each, again, fetched))
 
     @property
     def state(self) -> State:
@@ -320,9 +316,9 @@ class Watch:
             digest.update(np.ascontiguousarray(values).tobytes())
         return digest.hexdigest()[:16]
 
-    def _chosen(self, n_rows: int) -> NDArray[np.intp]:
+    def _chosen(self, n_rows: int) -> NDArray[np.uint32]:
         """Toss the coins of the next rows; return the places of those that are audited."""
-        rows = np.empty(n_rows, dtype=np.intp)
+        rows = np.empty(n_rows, dtype=np.uint32)
         with self._lock:
             first, self._next_row = self._next_row, self._next_row + n_rows
             count, *self._coins = toss(self._seed, float(self.share), first, n_rows, *self._coins, rows)
@@ -339,60 +335,48 @@ class Watch:
                 "and merge them."
             )
         self._refuse_if_broken()
-        attentive, audits = self.attentive, list[Audit]()
+        attentive = self.attentive
+        source = attentive._source(checked_columns(attentive, attentive._as_taken(X), None))
+        audit = self._audit(source)
+        if audit.outcome.bad >= 0:
+            raise_not_finite(attentive, source, audit.outcome.bad)
+        return self._counted(audit)
 
-        def run(source: Source) -> Outcome:
-            audits.append(self._audit(source))
-            return audits[0].outcome
-
-        reading = read_checked(attentive, attentive._as_taken(X), attentive._source, run)
-        return self._counted(reading, audits[0])
-
-    def _counted(self, reading: Reading, audit: Audit) -> WatchedReading:
-        audited = np.zeros(len(reading), dtype=np.bool_)
-        audited[audit.compared] = True
-        watched = WatchedReading(reading.label, reading.margin, reading.n_read, reading.stopped, audited)
+    def _counted(self, audit: Audit) -> WatchedReading:
         with self._lock:
-            self._tally.n_rows += len(reading)
-            self._tally.n_incomparable += audit.n_chosen - audit.compared.size
-            self._tally.parts_read += int(reading.n_read.sum())
-            self._tally.add(audit.early, audit.full)
-        self._react(watched, audit.early, audit.full)
-        return watched
+            audited, n_wrong = self._tally.add(audit)
+        reading = WatchedReading.of(self.classes_, audit.outcome, audited)
+        self._react(reading, n_wrong)
+        return reading
 
-    def _lazy_audit(self, rows: Iterable[Any]) -> tuple[LazyAudit, Fetched, Any]:
+    def _lazy_audit(self, rows: Iterable[Any]) -> tuple[LazyAudit, Fetched, list[Questions]]:
+        """Return rows to take, what is fetched of them, and the questions for all rows and for the chosen ones."""
         self._refuse_if_broken()
-        listed = list(rows)
-        audit = LazyAudit(listed, self._chosen(len(listed)), self._all_in_full)
-        questions = self.attentive._questions()
-        fetched = Fetched(questions, self.additive_.takes_missing, frozenset(audit.chosen.tolist()))
-        return audit, fetched, self.attentive._questions_in_full()
+        audit = LazyAudit(rows, lambda: self._chosen(1).size > 0, self._all_in_full)
+        questions = [self.attentive._questions(), self.attentive._questions_in_full()]
+        fetched = Fetched(questions[0], self.additive_.takes_missing, audit.numbers)
+        return audit, fetched, questions[::-1] if audit.all_in_full else questions
 
     def _counted_lazily(
-        self, n_chosen: int, joined: tuple[WatchedLazyReading, NDArray[Any]], early: NDArray[Any], full: NDArray[Any]
+        self, audit: LazyAudit, watched: WatchedLazyReading, compared: list[NDArray[Any]]
     ) -> WatchedLazyReading:
-        watched, compared = joined
-        codes = [
-            codes_among(np.ma.getdata(labels)[places], self.classes_).astype(np.int64)
-            for labels, places in zip((early, full), compared, strict=True)
-        ]
+        codes = [codes_among(labels, self.classes_).astype(np.int64) for labels in compared]
         with self._lock:
-            self._tally.n_rows += len(watched)
-            self._tally.n_incomparable += n_chosen - compared.shape[1]
-            self._tally.parts_read += int(watched.n_asked.sum())
-            self._tally.audit_spent += watched.audit_spent
-            self._tally.add(*codes)
-        self._react(watched, *codes)
+            n_wrong = self._tally.add_lazily(len(audit.chosen), watched, codes)
+        self._react(watched, n_wrong)
         return watched
 
     def _refuse_if_broken(self) -> None:
         if self.on_broken == "raise" and self.state == "broken":
             raise PromiseBrokenError(self._message())
 
-    def _react(self, reading: Any, early: NDArray[np.int64], full: NDArray[np.int64]) -> None:
-        """Do what is to be done when the promise is seen to be broken, which only an error can make it."""
-        if not self._was_broken and np.array_equal(early, full):
-            return
+    def _react(self, reading: Any, n_wrong: int) -> None:
+        """Look whether the promise is broken, which only an error can make it."""
+        if self._was_broken or n_wrong:
+            self._answer(reading, CALLER)
+
+    def _answer(self, reading: Any, stacklevel: int) -> None:
+        """Do what is to be done where the promise is broken."""
         with self._lock:
             was_broken, self._was_broken = self._was_broken, self._tally.state == "broken"
             if not self._was_broken:
@@ -402,7 +386,7 @@ class Watch:
         if self.on_broken == "raise":
             raise PromiseBrokenError(message, reading)
         if not was_broken:
-            warnings.warn(message, PromiseBrokenWarning, stacklevel=CALLER)
+            warnings.warn(message, PromiseBrokenWarning, stacklevel=stacklevel)
 
     def _message(self) -> str:
         """Say what is broken, by counts and bounds, and what to do about it."""

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from saccade.kernels.tree_margins import keep_labels
 from saccade.models.categories import Categories
 from saccade.models.trees.columns import TreeColumns
 from saccade.models.trees.ensemble import Ensemble
@@ -169,10 +170,7 @@ class TreeModel:
         if self.threshold is not None:
             return margin - self.threshold
         if margin.shape[1] == 1:
-            # Where the library's label is not the margin's sign, which happens next to zero alone, the label counts.
-            second = margin >= self.ensemble.sum.positive_from
-            margin[second & (margin <= 0)] = np.nextafter(0.0, 1.0)
-            margin[~second & (margin > 0)] = 0.0
+            keep_labels(margin, self.ensemble.sum.positive_from)
         return margin
 
     def check_own(self, X: Any, rows: NDArray[np.intp]) -> None:

@@ -72,6 +72,17 @@ class TreeSource:
         lacking = strict and np.isnan(margin[:, 0]).any()  # leaves are finite, and so are their sums
         return Outcome(*written, int(np.argmax(np.isnan(margin[:, 0]))) if lacking else -1)
 
+    def in_full(self, plan: Plan, rows: Rows) -> Outcome:
+        """Read some rows by all trees that count."""
+        margin, n_read, stopped = new_outcome(plan, rows.size)
+        margin[:] = self._model.margins(self.bench.sums(rows, rows.size))
+        n_read[:], stopped[:] = self._model.walks.every.size if plan.unit.size == 0 else plan.n_features, False
+        if self._model.ensemble.takes_missing:
+            return Outcome(margin, n_read, stopped, -1)
+        lacking = self.bench.lacking(rows, rows.size)
+        margin[lacking], n_read[lacking] = np.nan, 0
+        return Outcome(margin, n_read, stopped, int(np.argmax(lacking)) if lacking.any() else -1)
+
     def _without_missing(self, rows: Rows, size: int, margin: Reals, n_read: Any, stopped: Any) -> int:
         """Give rows that lack a value, which the library refuses, no margin; return how many others there are."""
         lacking = self.bench.lacking(rows, size)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.models.trees.walks import Walks
-from saccade.reading.plan import Plan
+from saccade.reading.plan import Plan, per_plan
 
 __all__ = ["Stage", "Stages", "are_walked", "stage_of", "stages_of"]
 
@@ -55,13 +55,4 @@ def stages_of(walks: Walks) -> Callable[[Plan], Stages]:
         made = [stage_of(walks, of_stage, walks.parts.shape[1]) for of_stage in parts]
         return Stages(made, np.array([stage.walked for stage in made], dtype=np.bool_))
 
-    last: list[tuple[Plan, Stages]] = []  # the same plan again, as in predictions of one row, is not looked up
-
-    def of_plan(plan: Plan) -> Stages:
-        met = last[:1]  # a copy: other threads may have other plans
-        if not met or met[0][0] is not plan:
-            met = [(plan, stages(plan.order.tobytes(), tuple(plan.checkpoints.tolist())))]
-            last[:] = met
-        return met[0][1]
-
-    return of_plan
+    return per_plan(lambda plan: stages(plan.order.tobytes(), tuple(plan.checkpoints.tolist())))
