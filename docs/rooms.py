@@ -7,7 +7,7 @@ import grimp
 
 PAGE = Path(__file__).parent / "design.md"
 BEGIN, END = "<!-- rooms: made by docs/rooms.py -->", "<!-- rooms: end -->"
-EVERYWHERE = {"exceptions", "version"}  # imported from everywhere, and so not drawn
+EVERYWHERE = {"exceptions", "terminal", "version"}  # imported from everywhere, and so not drawn
 
 
 def imports() -> dict[str, set[str]]:

@@ -53,7 +53,7 @@ class Installation:
         self.package, self.cache, self.home = folder / "lib" / "saccade", folder / "cache", folder / "home"
         self.kernels, self._monkeypatch = self.package / "kernels", monkeypatch
         self.kernels.mkdir(parents=True)
-        for name in ("__init__.py", "exceptions.py", "version.py"):
+        for name in ("__init__.py", "exceptions.py", "terminal.py", "version.py"):
             shutil.copy(PACKAGE / name, self.package)
         for name in ("__init__.py", "caching.py", "compiling.py"):
             shutil.copy(PACKAGE / "kernels" / name, self.kernels)
@@ -244,10 +244,10 @@ def test_a_full_disk_gives_one_warning(installation, monkeypatch):
     assert "No space left on device" in str(warning)
 
 
-def on_a_terminal(installation):
+def on_a_terminal(installation, script):
     """Run, and return what a terminal showed."""
     terminal, its_end = pty.openpty()
-    process = installation.start(RUN_TWICE, stderr=its_end)
+    process = installation.start(script, stderr=its_end)
     os.close(its_end)
     process.communicate()
     try:
@@ -258,11 +258,27 @@ def on_a_terminal(installation):
         os.close(terminal)
 
 
-def test_a_terminal_is_told_once_and_only_when_something_is_compiled(installation):
-    shown = on_a_terminal(installation)
+ASKED = "from saccade.terminal import show_progress; show_progress()"
+
+
+def test_who_asked_for_progress_is_told_once_and_only_when_something_is_compiled(installation):
+    shown = on_a_terminal(installation, ASKED + RUN_TWICE)
     assert shown.count("saccade: compiling kernels") == 1
     assert f"kept in {installation.files()[0].parent}\r\n" in shown
-    assert on_a_terminal(installation) == ""
+    assert on_a_terminal(installation, ASKED + RUN_TWICE) == ""
+
+
+def test_a_terminal_is_told_nothing_unasked(installation):
+    assert on_a_terminal(installation, RUN_TWICE) == ""
+    assert len(installation.files()) == 2  # they were compiled
+
+
+def test_compiling_is_logged_once(installation, caplog):
+    with caplog.at_level("INFO", "saccade"):
+        installation.run(RUN_TWICE)
+        installation.run(RUN_TWICE)
+    [said] = [record.getMessage() for record in caplog.records]
+    assert said.endswith(f"which takes some seconds; they are kept in {installation.files()[0].parent}")
 
 
 def test_numba_keeps_kernels_its_way_where_it_has_changed(installation, monkeypatch):

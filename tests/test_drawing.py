@@ -208,3 +208,69 @@ def test_a_drawing_becomes_an_image_such_as_mnist_has(seen):
     assert shades.max() == 255
     dot = image_of(seen, [[[3, 3], [3, 3]]])
     assert 3 <= np.count_nonzero(dot) <= 16  # a dot stays one
+
+
+def drawn(seen):
+    """Return the points of the strokes on the pad."""
+    lines = seen.evaluate("[...document.querySelectorAll('#pad polyline')].map(line => line.getAttribute('points'))")
+    return [np.array([point.split(",") for point in line.split()], dtype=float) for line in lines]
+
+
+def test_a_stroke_that_leaves_the_pad_stays_on_its_edge(seen):
+    """What lies outside is not seen, and so is not to be read."""
+    place = bounds(seen)
+    seen.mouse.move(*place(0.5, 0.2))
+    seen.mouse.down()
+    for across, down in [(0.5, 0.8), (4.0, 0.8), (-3.0, -2.0)]:
+        seen.mouse.move(*place(across, down), steps=5)
+    seen.mouse.up()
+    [stroke] = drawn(seen)
+    assert stroke.min() == 0
+    assert stroke.max() == 28
+    assert seen.inner_text("#words").startswith("Said ")
+
+
+def test_a_second_finger_neither_draws_nor_ends_the_stroke(browser, path):
+    context = browser.new_context(viewport={"width": 380, "height": 800}, has_touch=True, reduced_motion="reduce")
+    seen = context.new_page()
+    seen.goto(path.as_uri())
+    place, session = bounds(seen), context.new_cdp_session(seen)
+
+    def send(kind, finger, *at):
+        point = {**dict(zip("xy", place(*at), strict=True)), "id": finger}
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [point]})
+
+    send("touchStart", 0, 0.5, 0.2)
+    send("touchStart", 1, 0.9, 0.9)
+    send("touchMove", 1, 0.9, 0.8)
+    send("touchEnd", 1, 0.9, 0.8)
+    for y in np.linspace(0.2, 0.8, 9).tolist():
+        send("touchMove", 0, 0.5, y)
+    send("touchEnd", 0, 0.5, 0.8)
+    expect(seen.locator("#words")).to_contain_text("Said 1 after", timeout=WAIT)
+    [stroke] = drawn(seen)
+    np.testing.assert_allclose(stroke[:, 0], 14, atol=0.5)
+    assert stroke[-1, 1] == pytest.approx(0.8 * 28, abs=0.5)
+    context.close()
+
+
+def test_the_mouse_takes_over_from_the_keyboard_and_shortcuts_are_the_browsers(seen):
+    seen.focus("#pad")
+    seen.keyboard.press(" ")
+    seen.keyboard.press("Control+ArrowDown")
+    seen.keyboard.press("ArrowDown")
+    place = bounds(seen)
+    seen.mouse.move(*place(0.2, 0.2))
+    seen.mouse.down()
+    seen.mouse.move(*place(0.2, 0.8), steps=5)
+    seen.mouse.up()
+    first, second = drawn(seen)
+    np.testing.assert_array_equal(first[-1], [14, 15])
+    np.testing.assert_allclose(second[:, 0], 0.2 * 28, atol=0.5)
+
+
+def test_a_very_long_scribble_is_an_image_like_any_other(seen):
+    angle = np.linspace(0, 2 * np.pi, 50).tolist()
+    ring = [[14 + 9 * np.cos(a), 14 + 9 * np.sin(a)] for a in angle]
+    long = "(ring) => [...asImage([Array.from({length: 6000}, () => ring).flat()])]"
+    np.testing.assert_array_equal(np.array(seen.evaluate(long, ring)).reshape(28, 28), image_of(seen, [ring]))

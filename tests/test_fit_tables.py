@@ -4,6 +4,7 @@ import csv
 import io
 import json
 
+import narwhals
 import numpy as np
 import pandas as pd
 import pytest
@@ -184,3 +185,15 @@ def test_names_of_columns_may_hold_commas(folder, capsys):
     frame.to_csv("odd.csv", index=False)
     said = prints(capsys, "fit", "odd.csv", "--target", "y", "-o", "m", "--ignore", '"a,b"', "--json")
     assert "categories" not in json.loads(said.out)
+
+
+def test_what_was_learned_from_texts_is_certified_without_pandas(folder, capsys, monkeypatch):
+    """``saccade[files]`` does not bring pandas, and the learner reads Arrow tables by itself."""
+    fitted(capsys)
+
+    def missing(table):
+        raise ModuleNotFoundError("No module named 'pandas'", name="pandas")
+
+    monkeypatch.setattr(narwhals.DataFrame, "to_pandas", missing)
+    said = prints(capsys, "attend", "m", "test.csv", "-o", "c", "--delta", "0.05", "--random-state", 0)
+    assert "at most 5 % of each class" in said.out

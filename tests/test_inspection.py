@@ -11,7 +11,7 @@ from attended import attended
 from attended_terms import Stub, model_of, table_of, take_stubs_apart
 from attended_trees import attended as attended_trees
 from sklearn.linear_model import LogisticRegression
-from test_card import HOSTILE, Tags, hostile, sparse, with_a_level_for_each
+from test_card import HOSTILE, Tags, hostile, sparse, with_a_level_for_each, with_endless_names
 
 import saccade
 from data import correlated
@@ -64,6 +64,7 @@ MODELS = {
     "500 features": many_features,
     "few rows": few_rows,
     "hostile": hostile,
+    "endless names": with_endless_names,
     "sparse": sparse,
     "a level for each of 40 classes": with_a_level_for_each,
     "format 1": lambda: saccade.load(SAVED / "format-1-attentive.saccade"),
@@ -240,7 +241,9 @@ CONTRASTS = """() => {
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(380, "dark"), (1280, "light")])
-@pytest.mark.parametrize("name", ["groups", "trees", "500 features", "hostile", "few rows", "a learner of four"])
+@pytest.mark.parametrize(
+    "name", ["groups", "trees", "500 features", "hostile", "endless names", "few rows", "a learner of four"]
+)
 def test_a_browser_shows_it_on_a_phone_and_on_a_desk_by_day_and_by_night(browser, tmp_path, name, width, scheme):
     html = render(MODELS[name](), "model.saccade")
     path = tmp_path / "page.html"
@@ -268,7 +271,7 @@ def test_a_browser_shows_it_on_a_phone_and_on_a_desk_by_day_and_by_night(browser
     seen.close()
 
 
-@pytest.mark.parametrize("name", ["groups", "hostile", "a level for each of 40 classes"])
+@pytest.mark.parametrize("name", ["groups", "hostile", "endless names", "a level for each of 40 classes"])
 def test_a_card_fits_into_a_narrow_cell_and_takes_its_colours(browser, name):
     seen = browser.new_page(viewport={"width": 380, "height": 900})
     seen.set_content(f'<body style="margin: 8px; background: #111; color: rgb(221, 221, 221)">{card(MODELS[name]())}')

@@ -239,7 +239,26 @@ def test_the_commands_show_it_on_a_terminal_by_themselves(rows, tmp_path, on_ter
 
 def test_a_command_leaves_the_library_as_quiet_as_it_was(capsys):
     assert run(["--version"]) == 0
-    assert not progress._asked
+    assert not saccade.terminal._asked
+
+
+@pytest.mark.usefixtures("at_once", "asked")
+def test_a_standard_error_that_was_closed_does_not_stop_the_work(on_terminal):
+    """As services close it that leave their terminal."""
+    on_terminal().close()
+    with Progress("rows") as reading:
+        reading.advance(1)
+
+
+def test_results_stay_apart_from_messages_where_standard_error_is_closed(rows, tmp_path, monkeypatch, capsys):
+    """As ``2>&-`` does: print writes to standard output where there is no file to write to."""
+    monkeypatch.setattr("sys.stderr", None)
+    assert run(["predict", str(tmp_path / "fast.saccade"), str(rows)]) == 0
+    assert run(["predict", str(tmp_path / "no such model"), str(rows)]) == 1
+    sys.stderr.close()
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "label,margin,n_read"
+    assert len(lines) == 1 + len(X)
 
 
 def test_warnings_of_a_command_begin_on_a_line_of_their_own(on_terminal):

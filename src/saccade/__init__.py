@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from saccade.learners.pegasos import Pegasos
     from saccade.learners.perceptron import Perceptron
     from saccade.planning.boundaries import Budget, Conditional, ConstantSTST, CurvedSTST, Full
-    from saccade.reading.progress import show_progress
+    from saccade.terminal import show_progress
     from saccade.watching.watch import Watch
 
 # Where each public name lives. It is imported when it is first used: scikit-learn and numba take a second to import.
@@ -41,7 +41,7 @@ _HOMES = {
     "mapper": "saccade.data.mapping",
     "rows": "saccade.data.rows",
     "save": "saccade.files.models",
-    "show_progress": "saccade.reading.progress",
+    "show_progress": "saccade.terminal",
     "simulate": "saccade",
 }
 

@@ -15,7 +15,7 @@ from saccade.cli.inspect import inspect_model
 from saccade.cli.predict import evaluate, predict
 from saccade.cli.reproduce import reproduce
 from saccade.cli.watch import watch
-from saccade.reading.progress import WIPE, show_progress
+from saccade.terminal import WIPE, show_progress
 from saccade.version import __version__
 
 INTERRUPTED = 130
@@ -40,6 +40,8 @@ def _show_warning(message: Warning | str, *place: Any, **more: Any) -> None:
 
 def run(arguments: list[str]) -> int:
     """Run a command line and return its exit status: 0, 1, 2 for wrong usage, 130 when interrupted."""
+    if sys.stderr is None:  # it was closed, and print would write messages between the results
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - until the end
     if isinstance(sys.stdout, io.TextIOWrapper):
         if sys.stdout.isatty():
             sys.stdout.reconfigure(errors="replace")  # for terminals that cannot show a character

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from saccade.cli.data import HELD_OUT, check_output, data_options, demanded_by, keep_model, loaded, opened, print_record
-from saccade.reading.progress import show_progress
+from saccade.terminal import show_progress
 
 if TYPE_CHECKING:
     from saccade.reading.plan import Reading

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from saccade.cli.data import demanded_by, file_options, loaded, one_line, opened
-from saccade.reading.progress import show_progress
+from saccade.terminal import show_progress
 
 if TYPE_CHECKING:
     from saccade.data.batches import DataFile, Wanted

@@ -10,6 +10,7 @@ What is used of numba is private, and seen to work with 0.59 to 0.68. Where it i
 
 import contextlib
 import hashlib
+import logging
 import os
 import pickle
 import shutil
@@ -24,6 +25,7 @@ import numba
 from numba import config, types
 
 from saccade.exceptions import KernelsNotKeptWarning
+from saccade.terminal import WIPE, is_watched, write
 
 try:
     from numba.core.caching import CompileResultCacheImpl
@@ -47,6 +49,7 @@ KEPT = 4
 SETTINGS = ("OPT", "BOUNDSCHECK", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT")
 
 _SOURCES = Path(__file__).parent
+_log = logging.getLogger(__name__)
 
 
 def _stamps() -> list[tuple[str, int, int]]:
@@ -139,13 +142,17 @@ class _Place:
             )
 
     def announce(self) -> None:
-        """Say on a terminal, and never in a pipe, what the wait is for."""
+        """Say once what the wait is for: in the log, and to who asked to see progress."""
         folder = self.folder()
-        if not self._announced and sys.stderr is not None and sys.stderr.isatty():
-            kept = "" if folder is None else f"; they are kept in {folder}"
-            # A line of progress may stand there.
-            print(f"\r\033[Ksaccade: compiling kernels, which takes some seconds{kept}", file=sys.stderr, flush=True)
+        if self._announced:
+            return
         self._announced = True
+        said = "compiling kernels, which takes some seconds"
+        if folder is not None:
+            said += f"; they are kept in {folder}"
+        _log.info(said)
+        if is_watched():
+            write(f"{WIPE}saccade: {said}\n")  # a line of progress may stand there
 
 
 _place = _Place()

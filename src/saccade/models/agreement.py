@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from saccade.models.additive import Additive
 from saccade.models.apart import ACCEPTED
+from saccade.models.tables.encoding import Encoding
 from saccade.models.tables.loaded import LoadedTerms
 from saccade.models.thresholds import innermost, step_inside
 from saccade.reading.inputs import feature_names
@@ -142,10 +143,15 @@ def selects_columns(model: Any) -> bool:
     return inside is not None and selects_columns(inside)
 
 
+def _reads_any_table(model: Any) -> bool:
+    """Whether a model is one of ours, by raw columns: what was loaded from a file, or a learner with an encoding."""
+    return isinstance(model, LoadedTerms) or isinstance(getattr(model, "encoding_", None), Encoding)
+
+
 def _as_frame(model: Any, X: Any) -> Any:
     """Return a table as a data frame that scikit-learn's encoders take: they select columns of no Arrow table."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if not isinstance(frame, nw.DataFrame) or isinstance(innermost(model), LoadedTerms):
+    if not isinstance(frame, nw.DataFrame) or _reads_any_table(innermost(model)):
         return X
     if frame.implementation.is_pandas():
         named = (nw.String, nw.Categorical, nw.Enum)
@@ -156,7 +162,7 @@ def _as_frame(model: Any, X: Any) -> Any:
         made = frame.to_pandas()
     except ImportError as missing:
         raise ModuleNotFoundError(
-            f"{type(model).__name__} takes its columns from a pandas or polars table, and X is one of Arrow. Install "
+            f"{_name(model)} takes its columns from a pandas or polars table, and X is one of Arrow. Install "
             "pandas, so that its own labels can be compared.",
             name="pandas",
         ) from missing

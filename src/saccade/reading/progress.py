@@ -1,40 +1,21 @@
 """Progress of long work: a line on a terminal where it was asked for, and nothing anywhere else."""
 
-import sys
 import threading
 import time
-from contextlib import suppress
 from typing import Self
 
-__all__ = ["WIPE", "Progress", "show_progress"]
+from saccade.terminal import WIPE, is_watched, write
+
+__all__ = ["Progress"]
 
 # Work that is done sooner shows nothing.
 SECONDS_BEFORE = 1.0
 SECONDS_BETWEEN = 0.2
 # So often a thread looks whether the line is to be brought up to date.
 SECONDS_BETWEEN_LOOKS = 0.2
-# Back to the beginning of the line, and empty it.
-WIPE = "\r\033[K"
 
-_asked = False
 # Held by the work whose line is shown: work within it, or beside it in another thread, shows none.
 _line = threading.Lock()
-
-
-def show_progress(on: bool = True) -> None:
-    """Show the progress of work that takes over a second, as a line on a terminal that is erased at the end.
-
-    The command line does it by itself; from Python nothing is shown before this is called, and never in a pipe or a
-    file. What was done, and how long it took, is logged under ``logging.getLogger("saccade")``.
-
-    Examples
-    --------
-    >>> import saccade
-    >>> saccade.show_progress()
-    >>> saccade.show_progress(False)
-    """
-    global _asked
-    _asked = on
 
 
 class Progress:
@@ -57,8 +38,7 @@ class Progress:
         return time.monotonic() - self._began
 
     def __enter__(self) -> Self:
-        on_terminal = _asked and sys.stderr is not None and sys.stderr.isatty()
-        self._shows = on_terminal and _line.acquire(blocking=False)
+        self._shows = is_watched() and _line.acquire(blocking=False)
         if self._shows:
             threading.Thread(target=self._keep_showing, daemon=True).start()
         return self
@@ -69,7 +49,7 @@ class Progress:
         with self._lock:
             self._done.set()
             if self._shown:
-                _write(WIPE)
+                write(WIPE)
             _line.release()
 
     def now(self, label: str) -> None:
@@ -96,15 +76,10 @@ class Progress:
             now = time.monotonic()
             if now >= self._due and not self._done.is_set():
                 self._due, self._shown = now + SECONDS_BETWEEN, True
-                _write(f"{WIPE}{self._text()}")
+                write(f"{WIPE}{self._text()}")
 
     def _text(self) -> str:
         if self._length is not None:
             share = 100 * self._place // max(self._length, 1)
             return f"{self._label}: {share:3}%, {self._count:,} {self._unit}"
         return f"{self._count:,} {self._unit}" if self._unit else f"{self._label}, {self.seconds:.0f} s"
-
-
-def _write(text: str) -> None:
-    with suppress(OSError, ValueError):  # the terminal may be gone
-        print(text, end="", file=sys.stderr, flush=True)

@@ -16,10 +16,13 @@ LONGEST_SENTENCE = 1200
 # Of the curve.
 WIDTH, HEIGHT, MOST_POINTS = 280, 72, 80
 
-FRAME = "max-width:46em;padding:.8em 1em;border:1px solid rgba(128,128,128,.5);border-radius:.4em;line-height:1.45"
+FRAME = (
+    "max-width:46em;padding:.8em 1em;border:1px solid rgba(128,128,128,.5);border-radius:.4em;line-height:1.45;"
+    "overflow-wrap:anywhere"
+)
 ROW = "display:flex;flex-wrap:wrap;gap:.2em 2.5em;align-items:flex-start"
 QUIET = "margin:.3em 0;opacity:.8;font-size:.9em"
-CELL = "padding:.1em 1em .1em 0;text-align:left;vertical-align:top;background:none;overflow-wrap:anywhere"
+CELL = "padding:.1em 1em .1em 0;text-align:left;vertical-align:top;background:none"
 NUMBER = f"{CELL};white-space:nowrap"
 
 

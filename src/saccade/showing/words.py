@@ -70,6 +70,8 @@ def milestones(outline: Outline) -> str:
 def headline(outline: Outline) -> str:
     """Say in one sentence how much is read of a row."""
     plan, certificate = outline.plan, outline.certificate
+    if outline.decides_nothing and plan.n_to_the_end == 1:
+        return f"It decides no row early: its only {plan.noun[:-1]} is read of every row."
     if outline.decides_nothing:
         return f"It decides no row early: all {plan.n_to_the_end:,} {plan.noun} of every row are read."
     if certificate.stored:
@@ -89,6 +91,8 @@ def why_nothing(model: Certified) -> list[str]:
             f"There were too few calibration rows: {'; '.join(too_few)}. Pass more rows, raise calibration_size, or "
             "promise less: a larger delta, one for each class, or promise='rows', which is weaker."
         ]
+    if certificate.n_features == 1:
+        return [f"It has one {certificate.noun[:-1]}, and of one nothing can be left unread. Use the model as it is."]
     return [
         "There were rows enough to certify on, but no plan that stops early kept the promise on them: the sum is clear "
         f"only once nearly all {certificate.noun} are read. A larger delta may help, and more rows to plan on. Else "

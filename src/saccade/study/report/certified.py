@@ -53,8 +53,8 @@ def _promise(outline: Outline) -> Section:
         return Section("promise", "What is promised", text)
     text.append(
         "By class: lost are rows that the full model labels so and that get another label here, false are rows that "
-        "are labelled so here and that the full model labels otherwise. So many rows could have promised no less than "
-        "is said last, even if no label had differed."
+        "are labelled so here and that the full model labels otherwise. The last column is the least that so many rows "
+        "could have promised, had no label differed."
     )
     return Section("promise", "What is promised", text, _by_class(outline), stands_out=True)
 
@@ -79,7 +79,7 @@ def _by_class(outline: Outline) -> Listing:
         ]
 
     header = ["class", "rows, by the full model", "of them lost", "labelled so here", "of them false"]
-    header += ["promised at most"] * promised + ["could be promised"]
+    header += ["promised at most"] * promised + ["could be promised at best"]
     return listed(header, map(row, records), len(records))
 
 

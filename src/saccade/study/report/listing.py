@@ -4,10 +4,12 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from saccade.showing.words import shortened
+
 __all__ = ["MOST_LISTED", "Cell", "Listing", "Section", "listed"]
 
-# So many rows of a table are shown, and how many more there are is said.
-MOST_LISTED = 30
+# So many rows of a table are shown, and how many more there are is said; and so many characters of a name.
+MOST_LISTED, LONGEST_NAME = 30, 400
 # A number is a share, which is drawn as a bar, too.
 Cell = str | float
 
@@ -36,4 +38,9 @@ class Section:
 
 def listed(header: Sequence[str], rows: Iterable[Sequence[Cell]], count: int, words: Collection[str] = ()) -> Listing:
     """Return the first rows of so many."""
-    return Listing(header, list(islice(rows, MOST_LISTED)), words, max(count - MOST_LISTED, 0))
+    shown = [[_shortened(cell) for cell in row] for row in islice(rows, MOST_LISTED)]
+    return Listing(header, shown, words, max(count - MOST_LISTED, 0))
+
+
+def _shortened(cell: Cell) -> Cell:
+    return shortened(cell, LONGEST_NAME) if isinstance(cell, str) else cell

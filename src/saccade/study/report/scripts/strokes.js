@@ -57,11 +57,15 @@ function moved(strokes, map) {
   return strokes.map((stroke) => stroke.map(map));
 }
 
+/** Return the smallest and the largest of many numbers: too many to be arguments of one call. */
+function extent(values) {
+  return values.reduce(([least, most], value) => [Math.min(least, value), Math.max(most, value)], [Infinity, -Infinity]);
+}
+
 /** Return strokes, in any units in which the pad is 28 wide, as an image of 784 shades. */
 function asImage(strokes) {
   const points = strokes.flat();
-  const xs = points.map(([x]) => x), ys = points.map(([, y]) => y);
-  const left = Math.min(...xs), right = Math.max(...xs), top = Math.min(...ys), bottom = Math.max(...ys);
+  const [left, right] = extent(points.map(([x]) => x)), [top, bottom] = extent(points.map(([, y]) => y));
   const scale = (BOX - 2 * RADIUS) / Math.max(right - left, bottom - top, SMALLEST);
   const fitted = moved(strokes, ([x, y]) => [
     CENTRE + scale * (x - (left + right) / 2),

@@ -71,8 +71,9 @@ function watchDigits(section, content) {
     const begun = performance.now();
     function step(now) {
       const share = calm.matches ? 1 : Math.min(Math.max((now - begun) / length, 0), 1);
-      show(state, Math.ceil(share * state.reading.read));
-      if (share < 1) frame = requestAnimationFrame(step);
+      const read = Math.ceil(share * state.reading.read);
+      show(state, read);
+      if (read < state.reading.read) frame = requestAnimationFrame(step);
     }
     step(begun);
   }

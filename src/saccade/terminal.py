@@ -1,0 +1,40 @@
+"""Whether somebody asked to see what is being done, and where that is written: a terminal, and nothing else."""
+
+import sys
+from contextlib import suppress
+
+__all__ = ["WIPE", "is_watched", "show_progress", "write"]
+
+# Back to the beginning of the line, and empty it.
+WIPE = "\r\033[K"
+
+_asked = False
+
+
+def show_progress(on: bool = True) -> None:
+    """Show the progress of work that takes over a second, as a line on a terminal that is erased at the end.
+
+    The command line does it by itself; from Python nothing is shown before this is called, and never in a pipe or a
+    file. What was done, and how long it took, is logged under ``logging.getLogger("saccade")``.
+
+    Examples
+    --------
+    >>> import saccade
+    >>> saccade.show_progress()
+    >>> saccade.show_progress(False)
+    """
+    global _asked
+    _asked = on
+
+
+def is_watched() -> bool:
+    """Whether progress was asked for and standard error is a terminal."""
+    with suppress(OSError, ValueError):  # it may have been closed
+        return _asked and sys.stderr is not None and sys.stderr.isatty()
+    return False
+
+
+def write(text: str) -> None:
+    """Write to standard error, if it is still there."""
+    with suppress(OSError, ValueError):  # the terminal may be gone
+        print(text, end="", file=sys.stderr, flush=True)
