@@ -202,6 +202,28 @@ def test_columns_that_the_plan_does_not_ask_for_may_be_missing_of_another_type_o
     np.testing.assert_array_equal(read(tmp_path / "labels")["label"], np.tile(attentive.predict(rows), 3))
 
 
+def test_a_row_group_need_not_fit_into_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(row_groups, "RUN_BYTES", 2**18)
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(100_000, 10))).add_prefix("x")
+    model = Pegasos(max_iter=1, random_state=0).fit(rows[:100], rows["x0"][:100] > 0)
+    held = []
+    read_piece = labelling.read_piece
+
+    def measured(*arguments):
+        read = read_piece(*arguments)
+        held.append(pa.total_allocated_bytes())
+        return read
+
+    monkeypatch.setattr(labelling, "read_piece", measured)
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.Table.from_pandas(rows), path, use_dictionary=False)  # which would be kept, 1 MB at the most
+    before = pa.total_allocated_bytes()
+    predict_parquet(model, path, tmp_path / "labels")
+    assert len(held) == 13  # runs of 8192 rows
+    assert max(held) - before < rows.to_numpy().nbytes / 2
+    assert pa.total_allocated_bytes() <= before
+
+
 def test_the_path_of_a_model_is_as_good_as_the_model(source, tmp_path):
     attentive, _ = by_columns()
     saccade.save(attentive, tmp_path / "model")

@@ -60,7 +60,7 @@ class SuspectColumnWarning(UserWarning):
 
 
 class CheckpointError(ValueError):
-    """Learning from files cannot go on from a checkpoint, or cannot keep one where it is told to."""
+    """Work on files cannot go on from where it was left, or cannot keep a checkpoint where it is told to."""
 
 
 class DataFileError(ValueError):
