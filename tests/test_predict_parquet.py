@@ -149,7 +149,7 @@ def test_labels_and_what_was_read_are_those_of_the_model_itself(made, run_rows, 
     np.testing.assert_array_equal(labels["n_read"].to_numpy(), n_read)
     assert labels.column_names == ["label", "n_read"]
     assert done.rows == len(rows)
-    assert done.units_per_row == labels["n_read"].to_numpy().mean()
+    assert done.features_per_row == labels["n_read"].to_numpy().mean()
 
 
 def test_files_lie_as_those_of_the_rows_do_and_have_their_row_groups(source, tmp_path):
@@ -308,8 +308,11 @@ def test_the_files_of_a_source(source):
     assert source_files(source) == list(map(SourceFile, paths, names))
     assert source_files(f"{source}/day=*/*.parquet") == list(map(SourceFile, paths[1:3], ["b.parquet", "c.parquet"]))
     assert source_files(f"{source}/day=*") == list(map(SourceFile, paths[1:], names[1:]))
+    assert [file.path for file in source_files(f"{source}/**/*.parquet")] == paths
+    assert [file.path for file in source_files(f"{source}/[ad]*")] == paths
     assert source_files([source / names[3], source / names[0]]) == list(map(SourceFile, paths[::-3], names[::-3]))
     assert source_files(paths[0]) == [SourceFile(paths[0], "a.parquet")]
+    assert source_files(source / ".hidden.parquet")[0].name == ".hidden.parquet"  # it was asked for
     for path in source.rglob("*.parquet"):
         path.rename(path.with_suffix(""))  # part-0, part-1 …
     assert [file.name for file in source_files(source)] == [name.removesuffix(".parquet") for name in names]
@@ -656,6 +659,40 @@ def test_the_scheduler_is_never_given_all_tasks_at_once(client):
         most = max(most, pending(client))
     assert results == {number: float(number) for number in range(100)}
     assert 0 < most <= 2 * FOR_EACH_THREAD
+
+
+def test_what_was_begun_is_finished_before_anything_else_begins(client, tmp_path):
+    folder = str(tmp_path)
+
+    def write_late(number):
+        import time
+
+        with open(os.path.join(folder, f"begun {number}"), "x"):
+            time.sleep(0.3 if number else 0)
+        with open(os.path.join(folder, f"done {number}"), "x"):
+            return number
+
+    results = spread(client, write_late, list(range(50)), "late")
+    assert next(results)[0] == 0
+    results.close()
+    names = os.listdir(folder)
+    assert sum(name.startswith("begun") for name in names) == sum(name.startswith("done") for name in names) < 50
+
+
+def test_a_broken_promise_is_answered_alike_on_a_cluster(client, small_parts, tmp_path):
+    attentive, rows = broken()
+    path = write(tmp_path / "rows.parquet", rows, group=500)
+    full = attentive.classes_[(attentive.full_margin(rows) > 0).astype(int)]
+    watches = [Watch(attentive, share=0.5, random_state=0, on_broken="read") for _ in range(2)]
+    for name, where, watch in (("here", None, watches[0]), ("there", client, watches[1])):
+        with pytest.MonkeyPatch.context() as patched:
+            if where is None:
+                patched.setattr("saccade.cluster.parquet.client_or_default", lambda client: None)
+            with pytest.warns(PromiseBrokenWarning, match="The promise is broken"):
+                predict_parquet(attentive, path, tmp_path / name, where, watch=watch)
+    assert files_of(tmp_path / "here") == files_of(tmp_path / "there")
+    assert watches[0].to_json() == watches[1].to_json()
+    np.testing.assert_array_equal(read(tmp_path / "there")["label"], full)
 
 
 def test_a_client_that_cannot_be_waited_for_is_refused(source, tmp_path):

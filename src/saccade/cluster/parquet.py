@@ -40,7 +40,7 @@ class ParquetPrediction:
     target: str
     rows: int
     bad_rows: int  # have no label
-    units_per_row: float  # of good rows
+    features_per_row: float  # of good rows
     noun: str  # what these are: features, terms or trees
     bytes_read: int  # the columns, of each row group, that a row asked for
     bytes_total: int  # of all files
@@ -54,7 +54,7 @@ class ParquetPrediction:
         resumed = f", {self.parts_resumed:,} of which were there already" if self.parts_resumed else ""
         bad = f"; {self.bad_rows:,} bad rows have no label" if self.bad_rows else ""
         return (
-            f"{self.rows:,} rows, {self.units_per_row:.1f} {self.noun} per row; {self.bytes_read:,} of "
+            f"{self.rows:,} rows, {self.features_per_row:.1f} {self.noun} per row; {self.bytes_read:,} of "
             f"{self.bytes_total:,} bytes read; {self.parts:,} parts{resumed}, in {self.seconds:.1f} s{bad}"
         )
 
