@@ -292,6 +292,7 @@ def test_what_is_no_work_is_refused(source, tmp_path):
         (attentive, tmp_path / "none", tmp_path / "labels", DataFileError, "no rows"),
         (attentive, tmp_path / "full", tmp_path / "labels", DataFileError, "full has no Parquet files"),
         (attentive, tmp_path / "nowhere", tmp_path / "labels", DataFileError, "nowhere is no file"),
+        (attentive, tmp_path / "no*where", tmp_path / "labels", DataFileError, "matches no file"),
         (attentive, [], tmp_path / "labels", DataFileError, "No data file"),
         (attentive, [source, source / "a.parquet"], tmp_path / "labels", DataFileError, "a.parquet is given twice"),
         (unnamed, source / "day=1/c.parquet", tmp_path / "labels", DataFileError, "21 columns, and the model knows 20"),
@@ -365,8 +366,9 @@ def test_nothing_is_mixed(source, tmp_path):
         (lambda: predict_parquet(attentive, source, target, skip_bad=True), "with skip_bad=False"),
         (lambda: predict_parquet(attentive, source, target, watch=Watch(attentive)), "without a watch"),
         (lambda: predict_parquet(attentive, source / "a.parquet", target), "with 'day=1/b.parquet', too"),
+        (lambda: predict_parquet(attentive, sorted(source.rglob("[a-d].parquet"))[::-1], target), "in another order"),
     ):
-        with pytest.raises(CheckpointError, match=f"labels were begun {message}.* Give another target"):
+        with pytest.raises(CheckpointError, match=f"labels were begun .*{message}.* Give another target"):
             refused()
     write(source / "day=1" / "b.parquet", rows[:10])
     with pytest.raises(CheckpointError, match=r"labels were begun before 'day=1/b.parquet' was changed"):
@@ -391,6 +393,23 @@ def test_another_share_or_version_is_refused_and_a_damaged_manifest_said_so(sour
         manifest.write_text(text)
         with pytest.raises(CheckpointError, match=r"manifest.json is .* Give another target"):
             predict_parquet(attentive, source, target)
+
+
+def test_a_call_that_was_interrupted_before_it_began_is_begun_anew(source, tmp_path):
+    attentive, _ = by_columns()
+    (tmp_path / "labels" / "_saccade").mkdir(parents=True)
+    assert predict_parquet(attentive, source, tmp_path / "labels").parts_resumed == 0
+
+
+def test_a_row_group_without_rows_has_no_labels(tmp_path):
+    attentive, rows = by_columns()
+    tables = [pa.Table.from_pandas(rows[start:stop], preserve_index=False) for start, stop in ((0, 5), (5, 5), (5, 9))]
+    with pq.ParquetWriter(tmp_path / "rows.parquet", tables[0].schema) as writer:
+        for table in tables:
+            writer.write_table(table)
+    assert pq.ParquetFile(tmp_path / "rows.parquet").num_row_groups == 3
+    predict_parquet(attentive, tmp_path / "rows.parquet", tmp_path / "labels")
+    np.testing.assert_array_equal(read(tmp_path / "labels")["label"], attentive.predict(rows[:9]))
 
 
 def test_a_file_of_labels_that_is_damaged_or_of_other_work_is_made_anew(source, tmp_path):
@@ -514,6 +533,16 @@ def test_a_broken_promise_warns_raises_or_has_everything_read_in_full(tmp_path, 
     done = predict_parquet(attentive, path, tmp_path / "later", watch=reading)
     assert done.in_full
     np.testing.assert_array_equal(read(tmp_path / "later")["label"], full)
+
+
+@pytest.mark.parametrize("on_broken", ["read", "raise"])
+def test_a_promise_that_holds_is_left_alone(on_broken, source, tmp_path, small_parts):
+    attentive, _ = by_columns()
+    watch = Watch(attentive, share=0.5, random_state=0, on_broken=on_broken)
+    done = predict_parquet(attentive, source, tmp_path / "labels", watch=watch)
+    assert not done.in_full
+    assert watch.n_rows == 6000
+    assert watch.state != "broken"
 
 
 def test_a_watch_must_be_of_the_model(source, tmp_path):
