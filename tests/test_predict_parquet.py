@@ -149,7 +149,7 @@ def test_labels_and_what_was_read_are_those_of_the_model_itself(made, run_rows, 
     np.testing.assert_array_equal(labels["n_read"].to_numpy(), n_read)
     assert labels.column_names == ["label", "n_read"]
     assert done.rows == len(rows)
-    assert done.units_per_row == labels["n_read"].to_numpy().mean()
+    assert done.features_per_row == labels["n_read"].to_numpy().mean()
 
 
 def test_files_lie_as_those_of_the_rows_do_and_have_their_row_groups(source, tmp_path):
@@ -200,6 +200,28 @@ def test_columns_that_the_plan_does_not_ask_for_may_be_missing_of_another_type_o
                 file.write(b"\xff" * column.total_compressed_size)
     predict_parquet(attentive, tmp_path / "rows", tmp_path / "labels")
     np.testing.assert_array_equal(read(tmp_path / "labels")["label"], np.tile(attentive.predict(rows), 3))
+
+
+def test_a_row_group_need_not_fit_into_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(row_groups, "RUN_BYTES", 2**18)
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(100_000, 10))).add_prefix("x")
+    model = Pegasos(max_iter=1, random_state=0).fit(rows[:100], rows["x0"][:100] > 0)
+    held = []
+    read_piece = labelling.read_piece
+
+    def measured(*arguments):
+        read = read_piece(*arguments)
+        held.append(pa.total_allocated_bytes())
+        return read
+
+    monkeypatch.setattr(labelling, "read_piece", measured)
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.Table.from_pandas(rows), path, use_dictionary=False)  # which would be kept, 1 MB at the most
+    before = pa.total_allocated_bytes()
+    predict_parquet(model, path, tmp_path / "labels")
+    assert len(held) == 13  # runs of 8192 rows
+    assert max(held) - before < rows.to_numpy().nbytes / 2
+    assert pa.total_allocated_bytes() <= before
 
 
 def test_the_path_of_a_model_is_as_good_as_the_model(source, tmp_path):
@@ -270,6 +292,7 @@ def test_what_is_no_work_is_refused(source, tmp_path):
         (attentive, tmp_path / "none", tmp_path / "labels", DataFileError, "no rows"),
         (attentive, tmp_path / "full", tmp_path / "labels", DataFileError, "full has no Parquet files"),
         (attentive, tmp_path / "nowhere", tmp_path / "labels", DataFileError, "nowhere is no file"),
+        (attentive, tmp_path / "no*where", tmp_path / "labels", DataFileError, "matches no file"),
         (attentive, [], tmp_path / "labels", DataFileError, "No data file"),
         (attentive, [source, source / "a.parquet"], tmp_path / "labels", DataFileError, "a.parquet is given twice"),
         (unnamed, source / "day=1/c.parquet", tmp_path / "labels", DataFileError, "21 columns, and the model knows 20"),
@@ -286,8 +309,11 @@ def test_the_files_of_a_source(source):
     assert source_files(source) == list(map(SourceFile, paths, names))
     assert source_files(f"{source}/day=*/*.parquet") == list(map(SourceFile, paths[1:3], ["b.parquet", "c.parquet"]))
     assert source_files(f"{source}/day=*") == list(map(SourceFile, paths[1:], names[1:]))
+    assert [file.path for file in source_files(f"{source}/**/*.parquet")] == paths
+    assert [file.path for file in source_files(f"{source}/[ad]*")] == paths
     assert source_files([source / names[3], source / names[0]]) == list(map(SourceFile, paths[::-3], names[::-3]))
     assert source_files(paths[0]) == [SourceFile(paths[0], "a.parquet")]
+    assert source_files(source / ".hidden.parquet")[0].name == ".hidden.parquet"  # it was asked for
     for path in source.rglob("*.parquet"):
         path.rename(path.with_suffix(""))  # part-0, part-1 …
     assert [file.name for file in source_files(source)] == [name.removesuffix(".parquet") for name in names]
@@ -340,8 +366,9 @@ def test_nothing_is_mixed(source, tmp_path):
         (lambda: predict_parquet(attentive, source, target, skip_bad=True), "with skip_bad=False"),
         (lambda: predict_parquet(attentive, source, target, watch=Watch(attentive)), "without a watch"),
         (lambda: predict_parquet(attentive, source / "a.parquet", target), "with 'day=1/b.parquet', too"),
+        (lambda: predict_parquet(attentive, sorted(source.rglob("[a-d].parquet"))[::-1], target), "in another order"),
     ):
-        with pytest.raises(CheckpointError, match=f"labels were begun {message}.* Give another target"):
+        with pytest.raises(CheckpointError, match=f"labels were begun .*{message}.* Give another target"):
             refused()
     write(source / "day=1" / "b.parquet", rows[:10])
     with pytest.raises(CheckpointError, match=r"labels were begun before 'day=1/b.parquet' was changed"):
@@ -366,6 +393,23 @@ def test_another_share_or_version_is_refused_and_a_damaged_manifest_said_so(sour
         manifest.write_text(text)
         with pytest.raises(CheckpointError, match=r"manifest.json is .* Give another target"):
             predict_parquet(attentive, source, target)
+
+
+def test_a_call_that_was_interrupted_before_it_began_is_begun_anew(source, tmp_path):
+    attentive, _ = by_columns()
+    (tmp_path / "labels" / "_saccade").mkdir(parents=True)
+    assert predict_parquet(attentive, source, tmp_path / "labels").parts_resumed == 0
+
+
+def test_a_row_group_without_rows_has_no_labels(tmp_path):
+    attentive, rows = by_columns()
+    tables = [pa.Table.from_pandas(rows[start:stop], preserve_index=False) for start, stop in ((0, 5), (5, 5), (5, 9))]
+    with pq.ParquetWriter(tmp_path / "rows.parquet", tables[0].schema) as writer:
+        for table in tables:
+            writer.write_table(table)
+    assert pq.ParquetFile(tmp_path / "rows.parquet").num_row_groups == 3
+    predict_parquet(attentive, tmp_path / "rows.parquet", tmp_path / "labels")
+    np.testing.assert_array_equal(read(tmp_path / "labels")["label"], attentive.predict(rows[:9]))
 
 
 def test_a_file_of_labels_that_is_damaged_or_of_other_work_is_made_anew(source, tmp_path):
@@ -489,6 +533,16 @@ def test_a_broken_promise_warns_raises_or_has_everything_read_in_full(tmp_path, 
     done = predict_parquet(attentive, path, tmp_path / "later", watch=reading)
     assert done.in_full
     np.testing.assert_array_equal(read(tmp_path / "later")["label"], full)
+
+
+@pytest.mark.parametrize("on_broken", ["read", "raise"])
+def test_a_promise_that_holds_is_left_alone(on_broken, source, tmp_path, small_parts):
+    attentive, _ = by_columns()
+    watch = Watch(attentive, share=0.5, random_state=0, on_broken=on_broken)
+    done = predict_parquet(attentive, source, tmp_path / "labels", watch=watch)
+    assert not done.in_full
+    assert watch.n_rows == 6000
+    assert watch.state != "broken"
 
 
 def test_a_watch_must_be_of_the_model(source, tmp_path):
@@ -634,6 +688,40 @@ def test_the_scheduler_is_never_given_all_tasks_at_once(client):
         most = max(most, pending(client))
     assert results == {number: float(number) for number in range(100)}
     assert 0 < most <= 2 * FOR_EACH_THREAD
+
+
+def test_what_was_begun_is_finished_before_anything_else_begins(client, tmp_path):
+    folder = str(tmp_path)
+
+    def write_late(number):
+        import time
+
+        with open(os.path.join(folder, f"begun {number}"), "x"):
+            time.sleep(0.3 if number else 0)
+        with open(os.path.join(folder, f"done {number}"), "x"):
+            return number
+
+    results = spread(client, write_late, list(range(50)), "late")
+    assert next(results)[0] == 0
+    results.close()
+    names = os.listdir(folder)
+    assert sum(name.startswith("begun") for name in names) == sum(name.startswith("done") for name in names) < 50
+
+
+def test_a_broken_promise_is_answered_alike_on_a_cluster(client, small_parts, tmp_path):
+    attentive, rows = broken()
+    path = write(tmp_path / "rows.parquet", rows, group=500)
+    full = attentive.classes_[(attentive.full_margin(rows) > 0).astype(int)]
+    watches = [Watch(attentive, share=0.5, random_state=0, on_broken="read") for _ in range(2)]
+    for name, where, watch in (("here", None, watches[0]), ("there", client, watches[1])):
+        with pytest.MonkeyPatch.context() as patched:
+            if where is None:
+                patched.setattr("saccade.cluster.parquet.client_or_default", lambda client: None)
+            with pytest.warns(PromiseBrokenWarning, match="The promise is broken"):
+                predict_parquet(attentive, path, tmp_path / name, where, watch=watch)
+    assert files_of(tmp_path / "here") == files_of(tmp_path / "there")
+    assert watches[0].to_json() == watches[1].to_json()
+    np.testing.assert_array_equal(read(tmp_path / "there")["label"], full)
 
 
 def test_a_client_that_cannot_be_waited_for_is_refused(source, tmp_path):

@@ -143,7 +143,7 @@ class SuspectColumnWarning(UserWarning):
 
 
 class CheckpointError(ValueError):
-    r"""Learning from files cannot go on from a checkpoint, or cannot keep one where it is told to.
+    r"""Work on files cannot go on from where it was left, or cannot keep a checkpoint where it is told to.
 
     Examples
     --------

@@ -29,7 +29,7 @@ class Job:
     target: str
     model: str  # the path of its file
     run: str  # what tells this work from other work on the same target
-    columns: tuple[str, ...]  # the features by name
+    columns: tuple[str, ...] | None  # the features by name, where the model knows them by their places
     skip_bad: bool
     audited: AuditedGroups | None  # without a watch None
     in_full: bool = False
@@ -95,7 +95,8 @@ def _opened(job: Job, part: Part, model: Any) -> ParquetFile:
     about = os.stat(part.path)
     if (about.st_size, about.st_mtime_ns) != (part.size, part.changed):
         raise DataFileError(f"{part.path} was changed while it was read. Begin anew, in another target.")
-    return ParquetFile(part.path, replace(asked_of(model, watched=job.audited is not None), names=job.columns))
+    wanted = asked_of(model, watched=job.audited is not None)
+    return ParquetFile(part.path, wanted if job.columns is None else replace(wanted, names=job.columns))
 
 
 @lru_cache(maxsize=2)

@@ -40,7 +40,7 @@ class ParquetPrediction:
     target: str
     rows: int
     bad_rows: int  # have no label
-    units_per_row: float  # of good rows
+    features_per_row: float  # of good rows
     noun: str  # what these are: features, terms or trees
     bytes_read: int  # the columns, of each row group, that a row asked for
     bytes_total: int  # of all files
@@ -54,7 +54,7 @@ class ParquetPrediction:
         resumed = f", {self.parts_resumed:,} of which were there already" if self.parts_resumed else ""
         bad = f"; {self.bad_rows:,} bad rows have no label" if self.bad_rows else ""
         return (
-            f"{self.rows:,} rows, {self.units_per_row:.1f} {self.noun} per row; {self.bytes_read:,} of "
+            f"{self.rows:,} rows, {self.features_per_row:.1f} {self.noun} per row; {self.bytes_read:,} of "
             f"{self.bytes_total:,} bytes read; {self.parts:,} parts{resumed}, in {self.seconds:.1f} s{bad}"
         )
 
@@ -192,10 +192,13 @@ def _coins(watch: Watch, begun: Manifest | None) -> dict[str, Any]:
 
 def _surveyed(
     model: Any, files: Sequence[SourceFile], client: Any, *, watched: bool
-) -> tuple[tuple[str, ...], list[Footer]]:
-    """Return the model's features by name, and the footers of all files; raise where one cannot be read."""
+) -> tuple[tuple[str, ...] | None, list[Footer]]:
+    """Return the footers of all files, and the columns that a model knows by their places; raise where it cannot read.
+
+    These are the columns of the first file, so that the others may have them in another order.
+    """
     wanted, paths = asked_of(model, watched=watched), [file.path for file in files]
-    names = list(wanted.names or _by_place(paths[0], wanted.n_features))
+    names = wanted.names or _by_place(paths[0], wanted.n_features)
     needed = [names[place] for place in wanted.needed_of(len(names))]
     read = partial(read_footers, columns=needed, coded=frozenset(names[place] for place in wanted.coders))
     tasks = [paths[first : first + FOOTERS] for first in range(0, len(paths), FOOTERS)]
@@ -205,7 +208,7 @@ def _surveyed(
     check_alike(footers)
     if not any(sum(footer.rows) for footer in footers):
         raise DataFileError(f"{files[0].path} and {len(files) - 1} more files have no rows: there is nothing to label.")
-    return tuple(names), footers
+    return None if wanted.names else tuple(names), footers
 
 
 def _by_place(path: str, n_features: int | None) -> list[str]:

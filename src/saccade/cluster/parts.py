@@ -1,5 +1,6 @@
 """How the row groups of many files are cut into parts, which are files of labels, and parts put together to tasks."""
 
+import os
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
@@ -40,7 +41,7 @@ def parts_of(files: Sequence[SourceFile], footers: Sequence[Footer]) -> list[Par
 
 def _of_file(file: SourceFile, footer: Footer, before: int) -> Iterator[Part]:
     for first, stop in _runs(list(zip(footer.rows, footer.sizes, strict=True)), (MOST_ROWS, MOST_BYTES)):
-        labels, n_rows = f"{file.name}/{first:06}.parquet", sum(footer.rows[first:stop])
+        labels, n_rows = os.path.join(file.name, f"{first:06}.parquet"), sum(footer.rows[first:stop])
         if n_rows:
             yield Part(file.path, footer.size, footer.changed, labels, (first, stop), before + first, n_rows)
 

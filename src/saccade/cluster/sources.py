@@ -3,6 +3,7 @@
 import glob
 import os
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,7 +26,7 @@ def source_files(source: DataPath) -> list[SourceFile]:
     """Return the files that a path, a pattern or a list of them stands for, in the order of their names.
 
     Of a folder these are all Parquet files in it and in its folders. Files and folders whose names begin with _ or .
-    are passed over: other tools mark their own with that.
+    are passed over, unless they are named themselves: tools mark so what is no data.
     """
     paths = [os.path.abspath(path) for path in _listed(source)]
     if not paths:
@@ -68,14 +69,20 @@ def _listed(source: DataPath) -> Iterator[str]:
         yield from _in_folder(name)
     elif os.path.isfile(name):
         yield name
-    elif any(letter in name for letter in "*?["):
-        matched = sorted(glob.glob(name, recursive=True))
+    elif _is_pattern(name):
+        matched = _matched(name)
         if not matched:
             raise DataFileError(f"{name} matches no file.")
-        files = [path for path in matched if os.path.isfile(path)]
-        yield from files or (path for folder in matched for path in _in_folder(folder))
+        files = (_in_folder(path) if os.path.isdir(path) else [path] for path in matched)
+        yield from dict.fromkeys(chain.from_iterable(files))  # ** matches folders and what is in them
     else:
         raise DataFileError(f"{name} is no file.")
+
+
+def _matched(pattern: str) -> list[str]:
+    fixed = next(place for place, part in enumerate(Path(pattern).parts) if _is_pattern(part))
+    matched = sorted(glob.glob(pattern, recursive=True))
+    return [path for path in matched if all(map(_is_visible, Path(path).parts[fixed:]))]
 
 
 def _in_folder(folder: str) -> list[str]:
@@ -87,10 +94,18 @@ def _in_folder(folder: str) -> list[str]:
     return named
 
 
+def _is_pattern(name: str) -> bool:
+    return any(letter in name for letter in "*?[")
+
+
+def _is_visible(name: str) -> bool:
+    return not name.startswith(("_", "."))
+
+
 def _below(folder: str) -> Iterator[str]:
     with os.scandir(folder) as entries:
-        visible = sorted((entry for entry in entries if entry.name[0] not in "._"), key=lambda entry: entry.name)
-    for entry in visible:
+        visible = [entry for entry in entries if _is_visible(entry.name)]
+    for entry in sorted(visible, key=lambda entry: entry.name):
         if entry.is_dir():
             yield from _below(entry.path)
         elif entry.is_file():

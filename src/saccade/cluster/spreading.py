@@ -35,13 +35,14 @@ def spread(
     """Yield the number of each task and what the function gives for it, as they are done.
 
     A task whose worker dies is given to another by the scheduler. An error in one is raised here, and others are
-    cancelled.
+    cancelled. Where no more results are asked for, what was begun is finished first: nothing is done behind the back
+    of whatever comes next.
     """
     if client is None:
         for number, task in enumerate(tasks):
             yield number, function(task)
         return
-    from distributed import as_completed
+    from distributed import as_completed, wait
 
     waiting, running, done = iter(enumerate(tasks)), dict[Any, tuple[int, Any]](), as_completed(loop=client.loop)
     until_look = most = 0
@@ -60,6 +61,9 @@ def spread(
             number, _ = running.pop(future.key)
             until_look -= 1
             yield number, result
+    except GeneratorExit:
+        wait([future for _, future in running.values()])
+        raise
     finally:
         if running:
             client.cancel([future for _, future in running.values()])

@@ -94,14 +94,13 @@ class ParquetFile:
         begins = self.group_begins
         with file:
             for number in numbers:
-                group = RowGroup(file, number, self.path, self._features, len(self._chosen.names))
-                yield self._pieces_of(group, begins[number])
-                pyarrow().default_memory_pool().release_unused()
+                with RowGroup(file, number, self.path, self._features, len(self._chosen.names)) as group:
+                    yield self._pieces_of(group, begins[number])
 
     def _pieces_of(self, group: RowGroup, begin: int) -> Iterator[Piece]:
         for run in group.runs(self._as_numbers):
             good = np.ones(run.n_rows, dtype=bool)
-            yield Piece(run.source(), good, begin + run.stop, partial(getattr, run, "bytes_read"))
+            yield Piece(run.source, good, begin + run.stop, partial(getattr, run, "bytes_read"))
 
     def _as_numbers(self, feature: int, column: Any) -> NDArray[Any]:
         return _numbers(self.path, self._features[feature], column, self._coders.get(feature))

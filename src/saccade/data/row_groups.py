@@ -1,7 +1,7 @@
 """Row groups of Parquet files as sources: of each column no more is read than the rows of a group ask for."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Self
 
 from numpy.typing import NDArray
 
@@ -39,10 +39,23 @@ class RowGroup:
         self._open: dict[int, _Column] = {}
         self._sizes: dict[str, int] = {}
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._open.clear()
+        pyarrow().default_memory_pool().release_unused()
+
     def runs(self, numbers: Numbers) -> Iterator["Run"]:
-        """Yield the runs; ``numbers`` makes an array of what Arrow has of a feature."""
+        """Yield the runs; ``numbers`` makes an array of what Arrow has of a feature.
+
+        The rows of a run are gone when the next one is asked for, whoever still refers to it.
+        """
         for start in range(0, self.n_rows, self._rows):
-            yield Run(self, start, min(start + self._rows, self.n_rows), numbers)
+            run = Run(self, start, min(start + self._rows, self.n_rows), numbers)
+            yield run
+            run.source.forget()
+            pyarrow().default_memory_pool().release_unused()
 
     def column(self, feature: int) -> tuple["_Column", bool]:
         """Return an open column, and whether it was opened only now."""
@@ -64,21 +77,14 @@ class RowGroup:
 
 
 class Run:
-    """Some consecutive rows of a row group; it counts the bytes of the columns that it is the first to ask for.
-
-    It is what the source calls to read a column, and not the source itself: that would refer to itself, and its columns
-    would stay in memory until the garbage collector comes by.
-    """
+    """Some consecutive rows of a row group; it counts the bytes of the columns that it is the first to ask for."""
 
     def __init__(self, group: RowGroup, start: int, stop: int, numbers: Numbers) -> None:
         self._group, self._start, self.stop, self._numbers = group, start, stop, numbers
         self.n_rows, self.bytes_read = stop - start, 0
+        self.source = ColumnSource((self.n_rows, len(group.names)), self._read)
 
-    def source(self) -> ColumnSource:
-        """Return the rows, which are there until those of the next run are asked for."""
-        return ColumnSource((self.n_rows, len(self._group.names)), self)
-
-    def __call__(self, feature: int) -> NDArray[Any]:
+    def _read(self, feature: int) -> NDArray[Any]:
         column, is_new = self._group.column(feature)
         values = self._numbers(feature, column.between(self._start, self.stop))  # refuses nested ones, without a size
         self.bytes_read += self._group.bytes_of(feature) if is_new else 0

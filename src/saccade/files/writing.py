@@ -2,12 +2,16 @@
 
 import os
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 __all__ = ["check_writable", "write_whole", "writing_whole"]
+
+# It can only be looked at by changing it, which threads must not do at once.
+_UMASK = threading.Lock()
 
 
 def check_writable(path: Path) -> None:
@@ -37,8 +41,9 @@ def writing_whole(path: Path) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
+        with _UMASK:
+            umask = os.umask(0)
+            os.umask(umask)
         os.chmod(scratch, 0o666 & ~umask)  # mkstemp's own mode would hide the file from everyone else
         os.replace(scratch, path)
     except BaseException as error:

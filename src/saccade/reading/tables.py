@@ -40,6 +40,10 @@ class ColumnSource:
     def fill(self, part: int, rows: NDArray[np.uint32], size: int, out: NDArray[np.floating]) -> None:
         gather(self.column(part), rows, size, out)
 
+    def forget(self) -> None:
+        """Let go of the columns that are kept; one that is asked for again is fetched anew."""
+        self._columns.clear()
+
     def take(self, rows: Selection) -> "ColumnSource":
         size = np.arange(self.shape[0])[rows].size
         return ColumnSource((size, self.shape[1]), lambda part: self.column(part)[rows])
