@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
+from itertools import chain, takewhile
+from threading import Event
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -64,19 +65,26 @@ def label_all(job: Job, parts: Sequence[Part], client: Any, there: set[str], wat
 
 
 def _in_order(job: Job, parts: Sequence[Part], client: Any, there: set[str], seen: Watch | None) -> Total:
-    """Label all parts, or only until a watch that sees what they count finds that the promise is broken."""
-    total, label = Total(), partial(label_parts, job)
+    """Label all parts, or only until a watch that sees what they count finds that the promise is broken.
+
+    What has begun then is waited for, and not counted. A task that runs cannot be cancelled: it would go on writing
+    early labels, over those that are made anew in full.
+    """
+    total, label, broken = Total(), partial(label_parts, job), Event()
+    tasks = takewhile(lambda _: not broken.is_set(), tasks_of(parts))
     with (
         Progress("rows", label="Rows", length=sum(part.n_rows for part in parts)) as progress,
-        closing(spread(client, label, tasks_of(parts), f"predict_parquet-{uuid4().hex}")) as results,
+        closing(spread(client, label, tasks, f"predict_parquet-{uuid4().hex}")) as results,
     ):
-        for part, done in zip(parts, chain.from_iterable(_in_turn(results)), strict=True):
+        for part, done in zip(parts, chain.from_iterable(_in_turn(results)), strict=False):
+            if broken.is_set():
+                continue
             total.add(done, was_there=part.labels in there)
             progress.advance(done.made.rows, total.rows)
             if seen is not None and done.made.watch is not None:
                 add_counts(seen, done.made.watch)
                 if seen.state == "broken":
-                    break
+                    broken.set()
     return total
 
 

@@ -1,6 +1,6 @@
 """A function over many tasks: on the workers of a cluster, or here where there is none."""
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -30,12 +30,12 @@ def client_or_default(client: Any) -> Any:
 
 
 def spread(
-    client: Any, function: Callable[[Task], Result], tasks: Sequence[Task], name: str
+    client: Any, function: Callable[[Task], Result], tasks: Iterable[Task], name: str
 ) -> Generator[tuple[int, Result], None, None]:
     """Yield the number of each task and what the function gives for it, as they are done.
 
-    A task whose worker dies is given to another by the scheduler. An error in one is raised here, and others are
-    cancelled.
+    Tasks are taken when there is room for them. One whose worker dies is given to another by the scheduler. An error
+    in one is raised here, and others are cancelled, which those that run already do not notice.
     """
     if client is None:
         for number, task in enumerate(tasks):
