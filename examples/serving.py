@@ -100,7 +100,10 @@ def app_of(watch: saccade.Watch, batches: Batches, state: Path | None = None) ->
     async def predict(request: web.Request) -> web.Response:
         try:
             rows = rows_in(await request.json(), batches.names)
-            return web.json_response({"labels": await batches.labels(rows)})
+            answer = web.json_response({"labels": await batches.labels(rows)})
+            if not batches.enough:  # it is to stop: the client is told not to ask again over this connection
+                answer.force_close()
+            return answer
         except BAD_REQUEST as error:
             return web.json_response({"error": str(error)}, status=400)
 

@@ -322,6 +322,22 @@ def test_partitions_that_differ_are_named():
         DaskPegasos().fit(mixed, collection(y, [[0, 1], [2, 3]]))
 
 
+@pytest.mark.parametrize("change", [lambda rows: rows[["x2", "x1"]], lambda rows: rows.rename(columns={"x1": "x3"})])
+def test_partitions_whose_columns_are_not_what_dask_was_told_are_refused(change):
+    frame = pd.DataFrame(X[:, :2], columns=["x1", "x2"])
+    rows = dd.from_delayed([delayed(frame[:3000]), delayed(change(frame[3000:]))], meta=frame[:0], verify_meta=False)
+    labels = dd.from_delayed([delayed(pd.Series(y[:3000])), delayed(pd.Series(y[3000:]))])
+    with pytest.raises(ValueError, match=r"Partitions 0 and 1 of X differ: their columns are x1, x2 and x[23], x[12]\."):
+        DaskPegasos().fit(rows, labels)
+
+
+def test_labels_that_are_texts_in_some_partitions_only_are_refused():
+    kinds = [pd.Series(["a", "b"]), pd.Series([0, 1])]
+    labels = dd.from_delayed(list(map(delayed, kinds)), meta=kinds[0][:0], verify_meta=False)
+    with pytest.raises(ValueError, match=r"Partitions 0 and 1 of y differ: labels are texts in one, such as 'a', .* 0"):
+        DaskPegasos().fit(collection(X[:4], [[0, 1], [2, 3]]), labels)
+
+
 def test_a_fit_that_fails_leaves_the_model_as_it_was():
     model = fitted(DaskPegasos(max_iter=1, random_state=0), X, y, split(2))
     before = dict(vars(model))

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import time
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import cache
@@ -28,7 +29,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import saccade
 from data import correlated
 from saccade import Pegasos, Watch, attend
-from saccade.cluster import labelling, parts
+from saccade.cluster import labelling, parquet, parts
 from saccade.cluster.parts import parts_of, tasks_of
 from saccade.cluster.sources import SourceFile, source_files
 from saccade.cluster.spreading import FOR_EACH_THREAD, spread
@@ -376,6 +377,34 @@ def test_nothing_is_mixed(source, tmp_path):
     assert files_of(target) == before
 
 
+def test_of_two_calls_that_begin_at_a_time_one_is_refused(source, tmp_path, monkeypatch):
+    first, _ = by_columns()
+    second = learner()[0]
+    survey = parquet._surveyed
+
+    def overtaken(*arguments, **options):
+        monkeypatch.setattr(parquet, "_surveyed", survey)
+        predict_parquet(first, source, tmp_path / "labels")
+        return survey(*arguments, **options)
+
+    monkeypatch.setattr(parquet, "_surveyed", overtaken)
+    with pytest.raises(CheckpointError, match=r"Another call has begun in .*labels at the same time"):
+        predict_parquet(second, source, tmp_path / "labels")
+    predict_parquet(first, source, tmp_path / "alone")
+    assert files_of(tmp_path / "labels") == files_of(tmp_path / "alone")
+    assert not list((tmp_path / "labels" / "_saccade").glob(".*"))
+
+
+def test_a_call_that_was_killed_before_it_kept_the_model_is_gone_on_with(source, tmp_path):
+    attentive, _ = by_columns()
+    predict_parquet(attentive, source, tmp_path / "labels")
+    expected = files_of(tmp_path / "labels")
+    shutil.rmtree(tmp_path / "labels" / "day=1")
+    (tmp_path / "labels" / "_saccade" / "model").unlink()
+    predict_parquet(attentive, source, tmp_path / "labels")
+    assert files_of(tmp_path / "labels") == expected
+
+
 def test_another_share_or_version_is_refused_and_a_damaged_manifest_said_so(source, tmp_path):
     attentive, _ = by_columns()
     target = tmp_path / "labels"
@@ -593,7 +622,7 @@ def client(tmp_path_factory):
     folder = tmp_path_factory.mktemp("cluster")
     with (
         LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, local_directory=folder
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", local_directory=folder
         ) as cluster,
         Client(cluster) as client,
     ):
@@ -662,6 +691,43 @@ def test_a_worker_that_dies_loses_nothing_and_changes_no_bit(client, hundred, sm
     assert files_of(tmp_path / "labels") == labels
     assert watched.to_json() == watch.to_json()
     assert not list((tmp_path / "labels").rglob(".*"))  # what the dead one had begun is cleared away
+
+
+def test_nobody_still_writes_early_labels_when_all_is_read_in_full(client, small_parts, tmp_path):
+    attentive, rows = broken()
+    path = write(tmp_path / "rows.parquet", rows, group=500)
+    full = attentive.classes_[(attentive.full_margin(rows) > 0).astype(int)]
+
+    def linger():  # so that a part that is read by the plan is written after others have begun to read it in full
+        import time
+
+        from saccade.cluster import labelling
+
+        read_piece, count = labelling.read_piece, iter(range(2))
+
+        def slow(watch, *arguments):
+            found = read_piece(watch, *arguments)
+            if not watch._all_in_full and next(count, None) is None:
+                time.sleep(1)
+            return found
+
+        labelling.read_piece, labelling.before = slow, read_piece
+
+    def mend():
+        from saccade.cluster import labelling
+
+        labelling.read_piece = labelling.before
+
+    client.run(linger)
+    try:
+        watch = Watch(attentive, share=0.9, random_state=0, on_broken="read")
+        with pytest.warns(PromiseBrokenWarning):
+            done = predict_parquet(attentive, path, tmp_path / "labels", client, watch=watch)
+        client.run(time.sleep, 2)
+    finally:
+        client.run(mend)
+    assert done.in_full
+    np.testing.assert_array_equal(read(tmp_path / "labels")["label"], full)
 
 
 def pending(client):

@@ -116,6 +116,7 @@ async def exercise(process, address, rows, labels):
         answered = await asyncio.gather(*late)
         assert [status for status, _, _ in answered] == [200] * len(late)
         assert [json.loads(text)["labels"] for _, _, text in answered] == [[label] * 2 for label in labels[: len(late)]]
+        assert {headers["Connection"] for _, headers, _ in answered} == {"close"}
     return len(bodies) + 2 * len(late)
 
 

@@ -10,10 +10,10 @@ from typing import Any
 from saccade.cluster.sources import SourceFile
 from saccade.data.footers import Footer
 from saccade.exceptions import CheckpointError
-from saccade.files.writing import write_whole
+from saccade.files.writing import write_new, write_whole
 from saccade.version import __version__
 
-__all__ = ["MODEL", "Manifest", "begin", "begun_in", "check_same", "finish", "manifest_of", "run_of"]
+__all__ = ["MODEL", "Manifest", "begin", "begun_in", "check_same", "finish", "keep_model", "manifest_of", "run_of"]
 
 # Whatever reads a folder of Parquet files passes over names that begin so.
 FOLDER, SUCCESS = "_saccade", "_SUCCESS"
@@ -89,11 +89,21 @@ def check_same(target: str, begun: Manifest, manifest: Manifest) -> None:
     raise CheckpointError(f"The labels in {target} were begun {what}: they would be mixed. {ANEW}")
 
 
-def begin(target: str, manifest: Manifest, model: bytes) -> None:
-    """Write down what a folder is begun with, the model included, for its workers; the manifest last."""
+def begin(target: str, manifest: Manifest) -> None:
+    """Write down what a folder is begun with; raise where another call has done so since this one has looked."""
     os.makedirs(os.path.join(target, FOLDER), exist_ok=True)
-    write_whole(Path(target, MODEL), model)
-    write_whole(Path(target, MANIFEST), json.dumps(manifest, indent=1).encode())
+    try:
+        write_new(Path(target, MANIFEST), json.dumps(manifest, indent=1).encode())
+    except FileExistsError:
+        raise CheckpointError(
+            f"Another call has begun in {target} at the same time. Wait for it, or give another target."
+        ) from None
+
+
+def keep_model(target: str, model: bytes) -> None:
+    """Put the model that a folder was begun with there for its workers."""
+    if not os.path.exists(os.path.join(target, MODEL)):
+        write_whole(Path(target, MODEL), model)
 
 
 def finish(target: str, said: str) -> None:

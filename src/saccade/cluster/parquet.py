@@ -13,7 +13,17 @@ import numpy as np
 
 from saccade.attentive import AttentiveClassifier
 from saccade.cluster.labelling import Job, asked_of
-from saccade.cluster.manifest import MODEL, Manifest, begin, begun_in, check_same, finish, manifest_of, run_of
+from saccade.cluster.manifest import (
+    MODEL,
+    Manifest,
+    begin,
+    begun_in,
+    check_same,
+    finish,
+    keep_model,
+    manifest_of,
+    run_of,
+)
 from saccade.cluster.parts import parts_of
 from saccade.cluster.running import label_all
 from saccade.cluster.sources import SourceFile, check_apart, source_files
@@ -101,9 +111,12 @@ def predict_parquet(
     watch : Watch of this model, optional
         Audits a share of the rows, and gets all counts when the work is done, those of resumed parts included. An
         audited row takes all columns of its row group. So rows are audited in clusters: one row group of every
-        1 / √share, drawn at random, and √share of its rows. These depend on ``random_state`` and not on workers. When
-        the promise is broken, ``on_broken="warn"`` warns at the end, ``"raise"`` ends the work, and ``"read"`` begins
-        anew and reads every row of the source in full.
+        1 / √share, drawn at random, and √share of its rows. These depend on ``random_state`` and not on workers. What
+        the watch says is of the groups that were drawn: it counts for all of them only where groups are alike. Where
+        errors lie in few groups, it may say 'holds' because none of these was drawn, or 'broken' because one was. Files
+        that are sorted by what errors depend on need many groups, or a larger share; with a share of 1 every row is
+        audited. When the promise is broken, ``on_broken="warn"`` warns at the end, ``"raise"`` ends the work, and
+        ``"read"`` begins anew and reads every row of the source in full.
     skip_bad : bool
         Give rows that cannot be read, as a value that is needed is missing, null for a label, instead of raising an
         error at the first.
@@ -146,9 +159,10 @@ def predict_parquet(
     coins = None if watch is None else _coins(watch, begun)
     manifest = manifest_of(content, files, footers, skip_bad=skip_bad, watch=coins)
     if begun is None:
-        begin(target, manifest, content)
+        begin(target, manifest)
     else:
         check_same(target, begun, manifest)
+    keep_model(target, content)
     n_groups = sum(len(footer.rows) for footer in footers)
     audited = None if coins is None else AuditedGroups(coins["seed"], coins["share"], n_groups)
     job = Job(target, os.path.join(target, MODEL), run_of(manifest), columns, skip_bad, audited)

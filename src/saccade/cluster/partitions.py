@@ -230,8 +230,14 @@ def survey(summaries: Sequence[Summary | None]) -> Survey:
                 f"Partitions {first.number} and {part.number} of X differ: {_rows_of(first)}, {_rows_of(part)}. All "
                 "must have the same features, and either all or none be sparse."
             )
+        if not np.array_equal(part.names, first.names):  # features are told apart by their places
+            raise ValueError(
+                f"Partitions {first.number} and {part.number} of X differ: their columns are {_few(_listed(first))} and "
+                f"{_few(_listed(part))}. All must have the same columns in the same order: take "
+                "X.map_partitions(lambda rows: rows[names])."
+            )
     check_weights([part.n_weighted for part in parts], len(parts), may_all_be_zero=False)
-    classes = np.unique(np.concatenate([part.labels for part in parts]))
+    classes = _all_labels(parts)
     counts = np.zeros(classes.size, dtype=np.int64)
     for part in parts:
         counts[np.searchsorted(classes, part.labels)] += part.counts
@@ -249,6 +255,22 @@ def survey(summaries: Sequence[Summary | None]) -> Survey:
         counts,
         np.array([part.held for part in weighted], dtype=np.float64),
     )
+
+
+def _all_labels(parts: Sequence[Summary]) -> NDArray[Any]:
+    """Return the different labels of all partitions."""
+    kinds = {type(part.labels.tolist()[0]) for part in parts}
+    if str in kinds and len(kinds) > 1:  # which NumPy would take for texts, or not compare
+        first, other = (next(part for part in parts if isinstance(part.labels[0], str) is text) for text in (True, False))
+        raise ValueError(
+            f"Partitions {first.number} and {other.number} of y differ: labels are texts in one, such as "
+            f"{first.labels[0]!r}, and none in the other, such as {other.labels.tolist()[0]!r}. Give all one type."
+        )
+    return np.unique(np.concatenate([part.labels for part in parts]))
+
+
+def _listed(part: Summary) -> list[Any]:
+    return [] if part.names is None else part.names.tolist()
 
 
 def _rows_of(part: Summary) -> str:

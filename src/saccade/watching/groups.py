@@ -4,6 +4,17 @@ To audit a row of a file of columns takes all columns of its row group, whicheve
 rows are. A coin for every row would so have nearly every byte read. Hence rows are audited in clusters: of every m
 consecutive groups one is drawn, and of its rows the share m s, where s is the share of all rows. With m = 1 / √s both
 are √s: at s = 1 % one group in ten, and a tenth of its rows.
+
+Every row has the same chance s to be audited. But the evidence takes audited rows for as many draws, which they are
+only where groups are alike, for rows of one group come together. Where the rate varies from group to group, alarms and
+all-clears come too often. Simulated at δ = s = 1 %, with 10,000 rows a group, and in brackets with a coin for every
+row, which alarms at a run of bad groups as well:
+
+- all groups at δ: alarms in 1 % of 100 groups' runs (1 %);
+- rates of exponential distribution, mean δ / 2: 8 % with 100 groups (0 %), 43 % with 1,000 (3 %); mean δ: 60 % with
+  100 (24 %);
+- one group in twenty at 50 %, the others at 0.1 %, so that the promise is broken: of 100 groups 65 % are said to hold
+  (6 %), of 1,000 groups 6 % (0 %).
 """
 
 import math
