@@ -53,8 +53,8 @@ def _promise(outline: Outline) -> Section:
         return Section("promise", "What is promised", text)
     text.append(
         "By class: lost are rows that the full model labels so and that get another label here, false are rows that "
-        "are labelled so here and that the full model labels otherwise. The last column is the least that so many rows "
-        "could have promised, had no label differed."
+        "are labelled so here and that the full model labels otherwise. What could be promised at best is what so "
+        "many rows would support, had no label differed."
     )
     return Section("promise", "What is promised", text, _by_class(outline), stands_out=True)
 
