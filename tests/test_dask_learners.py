@@ -327,7 +327,7 @@ def test_partitions_whose_columns_are_not_what_dask_was_told_are_refused(change)
     frame = pd.DataFrame(X[:, :2], columns=["x1", "x2"])
     rows = dd.from_delayed([delayed(frame[:3000]), delayed(change(frame[3000:]))], meta=frame[:0], verify_meta=False)
     labels = dd.from_delayed([delayed(pd.Series(y[:3000])), delayed(pd.Series(y[3000:]))])
-    with pytest.raises(ValueError, match=r"Partitions 0 and 1 of X differ: their columns are x1, x2 and x[23], x[12]\."):
+    with pytest.raises(ValueError, match=r"Partitions 0 and 1 of X differ: .* x1, x2 and x[23], x[12]\."):
         DaskPegasos().fit(rows, labels)
 
 

@@ -230,11 +230,11 @@ def survey(summaries: Sequence[Summary | None]) -> Survey:
                 f"Partitions {first.number} and {part.number} of X differ: {_rows_of(first)}, {_rows_of(part)}. All "
                 "must have the same features, and either all or none be sparse."
             )
-        if not np.array_equal(part.names, first.names):  # features are told apart by their places
+        mine, theirs = _columns_of(first), _columns_of(part)
+        if mine != theirs:  # features are told apart by their places
             raise ValueError(
-                f"Partitions {first.number} and {part.number} of X differ: their columns are {_few(_listed(first))} and "
-                f"{_few(_listed(part))}. All must have the same columns in the same order: take "
-                "X.map_partitions(lambda rows: rows[names])."
+                f"Partitions {first.number} and {part.number} of X differ: their columns are {_few(mine)} and "
+                f"{_few(theirs)}. All must have the same ones in the same order: X.map_partitions(lambda X: X[names])."
             )
     check_weights([part.n_weighted for part in parts], len(parts), may_all_be_zero=False)
     classes = _all_labels(parts)
@@ -259,17 +259,17 @@ def survey(summaries: Sequence[Summary | None]) -> Survey:
 
 def _all_labels(parts: Sequence[Summary]) -> NDArray[Any]:
     """Return the different labels of all partitions."""
-    kinds = {type(part.labels.tolist()[0]) for part in parts}
-    if str in kinds and len(kinds) > 1:  # which NumPy would take for texts, or not compare
-        first, other = (next(part for part in parts if isinstance(part.labels[0], str) is text) for text in (True, False))
+    examples = {isinstance(part.labels[0], str): (part.number, part.labels.tolist()[0]) for part in parts}
+    if len(examples) > 1:  # which NumPy would take for texts, or not compare
+        (text, word), (other, label) = examples[True], examples[False]
         raise ValueError(
-            f"Partitions {first.number} and {other.number} of y differ: labels are texts in one, such as "
-            f"{first.labels[0]!r}, and none in the other, such as {other.labels.tolist()[0]!r}. Give all one type."
+            f"Partitions {text} and {other} of y differ: labels are texts in one, such as {word!r}, and none in the "
+            f"other, such as {label!r}. Give all one type."
         )
     return np.unique(np.concatenate([part.labels for part in parts]))
 
 
-def _listed(part: Summary) -> list[Any]:
+def _columns_of(part: Summary) -> list[Any]:
     return [] if part.names is None else part.names.tolist()
 
 
