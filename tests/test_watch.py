@@ -91,7 +91,7 @@ def test_the_detector_is_what_a_plain_loop_says():
 
 def test_the_detector_is_the_number_of_rows_on_average():
     rng = np.random.default_rng(1)
-    found = [one_test(rng.random(200) < LEVEL).detected(0) for _ in range(4000)]
+    found = [one_test(rng.random(200) < LEVEL).recent[0].sum() for _ in range(4000)]
     assert abs(np.mean(found) - 200) < 4 * np.std(found) / np.sqrt(4000)
 
 
@@ -405,7 +405,7 @@ def test_merged_detectors_are_the_number_of_rows_on_average():
     for _ in range(2000):
         counts = one_test(rng.random(100) < LEVEL)
         counts.merge(one_test(rng.random(150) < LEVEL))
-        found.append(counts.detected(0))
+        found.append(counts.recent[0].sum())
     assert abs(np.mean(found) - 250) < 4 * np.std(found) / np.sqrt(2000)
 
 

@@ -118,3 +118,16 @@ def log_mixture(rows, errors, rate, ratio, weight):
     for j in range(ratio.shape[0]):
         total += weight[j] * np.exp(errors * np.log(ratio[j]) - rows * np.log1p((ratio[j] - 1.0) * rate) - highest)
     return highest + np.log(total)
+
+
+@kernel
+def any_beyond(tests, rows, errors, levels, recent, ratio, weight, most_evidence, most_detected):
+    """Whether the evidence against the level of one of some tests, or its detector, is as large as that."""
+    beyond = False
+    for k in range(tests.shape[0]):
+        test = tests[k]
+        evidence, detected = log_mixture(rows[test], errors[test], levels[test], ratio, weight), 0.0
+        for j in range(recent.shape[1]):
+            detected += recent[test, j]
+        beyond = beyond or evidence >= most_evidence or detected >= most_detected
+    return beyond

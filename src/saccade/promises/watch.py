@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from saccade.kernels.watching import count_audited, count_rows, log_mixture
+from saccade.kernels.watching import any_beyond, count_audited, count_rows, log_mixture
 
-__all__ = ["ABOVE", "BELOW", "Counts", "Mixture", "holds", "is_broken", "lower_bound", "upper_bound"]
+__all__ = ["ABOVE", "BELOW", "Counts", "Mixture", "any_broken", "holds", "is_broken", "lower_bound", "upper_bound"]
 
 Reals = NDArray[np.float64]
 
@@ -90,10 +90,6 @@ class Counts:
         self.errors += other.errors
         self.recent += other.recent
 
-    def detected(self, test: int) -> float:
-        """Return the detector of late changes of a test."""
-        return float(self.recent[test].sum())
-
 
 def is_broken(counts: Counts, test: int, alpha: float) -> bool:
     """Whether the rate exceeds its level, over all rows or lately.
@@ -101,9 +97,13 @@ def is_broken(counts: Counts, test: int, alpha: float) -> bool:
     At any rate up to the level the chance that this is ever said within n rows is at most
     alpha (FOR_ALL_ROWS + (1 - FOR_ALL_ROWS) n / HORIZON).
     """
-    evidence = log_mixture(counts.rows[test], counts.errors[test], counts.levels[test], *ABOVE)
-    late = alpha * (1 - FOR_ALL_ROWS) / HORIZON
-    return bool(evidence >= -math.log(alpha * FOR_ALL_ROWS) or counts.detected(test) >= 1 / late)
+    return any_broken(counts, np.array([test]), alpha)
+
+
+def any_broken(counts: Counts, tests: NDArray[np.intp], alpha: float) -> bool:
+    """Whether one of the rates does, each at alpha."""
+    beyond = (-math.log(alpha * FOR_ALL_ROWS), HORIZON / (alpha * (1 - FOR_ALL_ROWS)))
+    return bool(any_beyond(tests, counts.rows, counts.errors, counts.levels, counts.recent, *ABOVE, *beyond))
 
 
 def holds(counts: Counts, test: int, alpha: float) -> bool:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.promises.certificate import Certificate, strictest
-from saccade.promises.watch import FOR_ALL_ROWS, Counts, holds, is_broken, lower_bound, upper_bound
+from saccade.promises.watch import FOR_ALL_ROWS, Counts, any_broken, holds, is_broken, lower_bound, upper_bound
 from saccade.watching.audit import Audit
 from saccade.watching.records import ClassWatch, WatchedLazyReading
 
@@ -35,6 +35,7 @@ class Tally:
         self.audit_spent = 0.0
         promised = [test for test in range(1, 1 + 2 * len(each)) if self.counts.levels[test] < 1]
         self._tests = promised if self.labels else [0]
+        self._test_numbers = np.array(self._tests, dtype=np.intp)
         self._alpha = 1 - confidence
         self._alpha_each = self._alpha / max(len(self._tests), 1)
 
@@ -42,8 +43,12 @@ class Tally:
     def state(self) -> State:
         return self._state_of(self._tests)
 
+    @property
+    def is_broken(self) -> bool:
+        return any_broken(self.counts, self._test_numbers, self._alpha_each)
+
     def _state_of(self, tests: list[int]) -> State:
-        if any(is_broken(self.counts, test, self._alpha_each) for test in tests):
+        if any_broken(self.counts, np.array(tests, dtype=np.intp), self._alpha_each):
             return "broken"
         return "holds" if tests and all(holds(self.counts, test, self._alpha) for test in tests) else "open"
 

@@ -378,7 +378,7 @@ class Watch:
     def _answer(self, reading: Any, stacklevel: int) -> None:
         """Do what is to be done where the promise is broken."""
         with self._lock:
-            was_broken, self._was_broken = self._was_broken, self._tally.state == "broken"
+            was_broken, self._was_broken = self._was_broken, self._tally.is_broken
             if not self._was_broken:
                 return
             self._all_in_full |= self.on_broken == "read"
