@@ -365,7 +365,7 @@ def test_a_missing_pandas_is_said_where_a_pipeline_needs_it(monkeypatch):
     model = make_pipeline(standard(), logistic()).fit(PEOPLE[FITTED], LABELS[FITTED])
     additive = take_apart(model)
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ModuleNotFoundError, match=r"Pipeline takes its columns.*Install pandas"):
+    with pytest.raises(ModuleNotFoundError, match=r"The model takes its columns.*Install pandas"):
         own_labels(model, pa.table({"job": ["cook"]}), np.array([0]), additive, np.zeros((1, 5)))
 
 

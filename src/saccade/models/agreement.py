@@ -162,7 +162,7 @@ def _as_frame(model: Any, X: Any) -> Any:
         made = frame.to_pandas()
     except ImportError as missing:
         raise ModuleNotFoundError(
-            f"{_name(model)} takes its columns from a pandas or polars table, and X is one of Arrow. Install "
+            "The model takes its columns from a pandas or polars table, and X is one of Arrow. Install "
             "pandas, so that its own labels can be compared.",
             name="pandas",
         ) from missing
