@@ -161,6 +161,16 @@ class DaskPerceptron(DaskLearner, of=Perceptron):
 random_state
         As for :class:`saccade.Perceptron`.
     client : distributed.Client or None, default=None
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from sklearn.datasets import make_classification
+    >>> from saccade.dask import DaskPerceptron
+    >>> X, y = make_classification(2000, 50, n_informative=20, class_sep=2.0, random_state=0)
+    >>> model = DaskPerceptron(random_state=0).fit(da.from_array(X, (500, -1)), da.from_array(y, 500))
+    >>> bool(model.to_local().score(X, y) > 0.9)
+    True
     """
 
 
@@ -173,6 +183,16 @@ class DaskPassiveAggressive(DaskLearner, of=PassiveAggressive):
 class_weight, random_state
         As for :class:`saccade.PassiveAggressive`.
     client : distributed.Client or None, default=None
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from sklearn.datasets import make_classification
+    >>> from saccade.dask import DaskPassiveAggressive
+    >>> X, y = make_classification(2000, 50, n_informative=20, class_sep=2.0, random_state=0)
+    >>> model = DaskPassiveAggressive(random_state=0).fit(da.from_array(X, (500, -1)), da.from_array(y, 500))
+    >>> bool(model.to_local().score(X, y) > 0.9)
+    True
     """
 
 
@@ -185,4 +205,14 @@ class DaskExponentiatedGradient(DaskLearner, of=ExponentiatedGradient):
 class_weight, random_state
         As for :class:`saccade.ExponentiatedGradient`.
     client : distributed.Client or None, default=None
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from sklearn.datasets import make_classification
+    >>> from saccade.dask import DaskExponentiatedGradient
+    >>> X, y = make_classification(2000, 50, n_informative=20, class_sep=2.0, random_state=0)
+    >>> model = DaskExponentiatedGradient(random_state=0).fit(da.from_array(X, (500, -1)), da.from_array(y, 500))
+    >>> bool(model.to_local().score(X, y) > 0.9)
+    True
     """
