@@ -38,11 +38,9 @@ def read_audited(
     elif in_full is None:
         early, full = _read_by_threads(plan, source, n_jobs), in_full_by_parts(plan, source, rows)
     else:
-        _check_shape(plan, source)
-        full = in_full(plan, rows)  # first: it drives what comes of all rows out of the nearer caches
+        early, full = _read_by_threads(plan, source, n_jobs), in_full(plan, rows)
         if full.bad >= 0:
             full = _mended(plan.without_stops(), source, full, rows)
-        early = _read_by_threads(plan, source, n_jobs)
     return _in_units(plan, early), _in_units(plan, full)
 
 
