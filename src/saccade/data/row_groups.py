@@ -16,7 +16,7 @@ Numbers = Callable[[int, Any], NDArray[Any]]
 # Bytes of each column that are read at once; by default pyarrow reads a whole column of a row group ahead.
 BUFFER = 2**13
 # What the columns of a run take as numbers at the most, unless it would have fewer rows than these.
-RUN_BYTES, FEWEST_ROWS = 2**24, 2**13
+RUN_BYTES, FEWEST_ROWS = 2**23, 2**13
 
 
 def open_columns(path: str, metadata: Any) -> Any:
