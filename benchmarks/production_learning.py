@@ -72,7 +72,7 @@ def learning():
             for name, data in sets.items():
                 for n_parts, points in zip(PARTITIONS, measure(name, data, client, options), strict=True):
                     of = f"test error of DaskPegasos beyond Pegasos's, {title.lower()}: {name}, {n_parts} partitions"
-                    keep("production", of, points, unit="points", at_most=POINTS)
+                    keep("production_learning", of, points, unit="points", at_most=POINTS)
 
 
 if __name__ == "__main__":

@@ -139,9 +139,22 @@ def compare(title, attentive, model, source, folder, workers):
     aimed = "columns" in title
     spread = (min(ratios), max(ratios))
     aims = {"at_least": 5} if aimed else {}
-    keep("production", f"predict_parquet beside Dask: {title}", np.median(ratios), unit="times", spread=spread, **aims)
-    keep("production", f"its bytes: {title}", 100 * done.bytes_read / done.bytes_total, unit="%")
-    keep("production", f"its memory: {title}", ours.peak, unit="MB a worker", **({"at_most": 500} if aimed else {}))
+    keep(
+        "production_parquet",
+        f"predict_parquet beside Dask: {title}",
+        np.median(ratios),
+        unit="times",
+        spread=spread,
+        **aims,
+    )
+    keep("production_parquet", f"its bytes: {title}", 100 * done.bytes_read / done.bytes_total, unit="%")
+    keep(
+        "production_parquet",
+        f"its memory: {title}",
+        ours.peak,
+        unit="MB a worker",
+        **({"at_most": 500} if aimed else {}),
+    )
 
 
 def spread_of(times):
