@@ -1,4 +1,7 @@
-"""Learning from the partitions of a Dask cluster of two workers, beside one process: test errors and times."""
+"""Learning from the partitions of a Dask cluster of two workers, beside one process: test errors and times.
+
+Run with ``make bench-production``.
+"""
 
 from time import perf_counter
 
