@@ -58,9 +58,9 @@ def measure(rows, columns, classes):
     print(", ".join(f"{name} {value:.2f} ms" for name, value in times.items()))
     of = f"{rows:,} x {columns:,} CSR, {classes} classes"
     for name in ("Pegasos.predict", "attentive.predict"):
-        keep("sparse", f"{name} against SGDClassifier's: {of}", 1 / ratios[name], unit="times")
-    keep("sparse", f"attend: {of}", seconds, unit="s")
-    keep("sparse", f"memory of attend: {of}", peak, unit="MB")
+        keep("sparse_rows", f"{name} against SGDClassifier's: {of}", 1 / ratios[name], unit="times")
+    keep("sparse_rows", f"attend: {of}", seconds, unit="s")
+    keep("sparse_rows", f"memory of attend: {of}", peak, unit="MB")
     print(f"attend {seconds:.1f} s, at most {peak:.0f} MB; {attentive.certificate_.features_per_row:.1f} values a row")
 
 

@@ -117,6 +117,14 @@ def test_a_benchmark_that_was_not_run_says_so_and_a_missed_aim_stays(monkeypatch
     assert "price | 3 a row" not in lines
 
 
+def test_every_figure_that_was_kept_is_on_the_page(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "extensions"))
+    shown = importlib.import_module("benchmark_figures")
+    kept = {path.stem for path in (ROOT / "benchmarks" / "results").glob("*.json")}
+    assert kept
+    assert sorted(kept - set(shown.scripts())) == []
+
+
 @pytest.fixture(scope="module")
 def address(site):
     """Where the site is served."""
