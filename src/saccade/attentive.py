@@ -8,18 +8,13 @@ from numbers import Integral
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
-    assert_all_finite,
-    check_consistent_length,
     check_is_fitted,
-    column_or_1d,
     validate_data,
 )
 
@@ -27,25 +22,22 @@ from saccade.asking.mixin import AskingMixin
 from saccade.learners.held_out import refuse_training_rows
 from saccade.learners.pegasos import Pegasos
 from saccade.models.additive import Additive
-from saccade.models.agreement import named_by, own_labels
+from saccade.models.agreement import named_by
 from saccade.models.apart import take_apart
 from saccade.models.thresholds import at_threshold
 from saccade.models.trees.apart import as_classifier
 from saccade.planning.boundaries import Boundary, as_boundary
-from saccade.planning.choosing import Sample
 from saccade.planning.families import Priced
-from saccade.planning.narrowed import Narrowed, narrowed
+from saccade.planning.narrowed import narrowed
+from saccade.planning.offered import holds_objects, numbers, rows_offered, sample_of
 from saccade.planning.orders import CODES
 from saccade.planning.part_prices import part_prices, with_screens
 from saccade.planning.prepare import Terms, prepare, split_rows
 from saccade.planning.prices import Feature, price_list
-from saccade.planning.sparse_sample import SparseSample
-from saccade.promises.labels import Labels
 from saccade.promises.promise import promise_of
 from saccade.promises.shortage import Given
-from saccade.reading.arrays import FLOATS_AND_BYTES
 from saccade.reading.deferred import answer
-from saccade.reading.inputs import Demanded, check_numbers, codes_among, read_checked
+from saccade.reading.inputs import Demanded, read_checked
 from saccade.reading.parameters import (
     ARRAY_LIKE,
     NONE,
@@ -63,8 +55,7 @@ from saccade.reading.progress import Progress
 from saccade.reading.reader import read_audited, read_plan
 from saccade.reading.samples import Drawn, draw
 from saccade.reading.sources import Source
-from saccade.reading.sparse import CsrSource
-from saccade.reading.tables import as_table, refuse_other_containers, take_rows
+from saccade.reading.tables import take_rows
 from saccade.showing.mixin import ShowingMixin
 
 __all__ = ["AttentiveClassifier", "attend"]
@@ -285,7 +276,7 @@ class AttentiveClassifier(AskingMixin, ShowingMixin, ClassifierMixin, MetaEstima
             progress.now("Drawing rows")
             X, y, drawn_from = self._drawn(X, y)
         given = X
-        X, y = self._check_given(X, y)
+        X, y = rows_offered(X, y)
         random = check_random_state(self.random_state)
         mixed = random.permutation(X.shape[0])
         held_out = round(self.calibration_size * mixed.size)
@@ -300,8 +291,8 @@ class AttentiveClassifier(AskingMixin, ShowingMixin, ClassifierMixin, MetaEstima
         progress.now(f"Reading {planning.size + calibration.size:,} rows")
         model = at_threshold(estimator, self.threshold)
         additive = named_by(take_apart(model), X)
-        if _holds_objects(X) and not additive.takes_objects:
-            X = _numbers(X)
+        if holds_objects(X) and not additive.takes_objects:
+            X = numbers(X)
         taken = additive.as_taken(given)
         X = X if taken is given else taken
         prices = price_list(self.costs, self.groups, additive.n_columns, additive.columns)
@@ -318,7 +309,7 @@ class AttentiveClassifier(AskingMixin, ShowingMixin, ClassifierMixin, MetaEstima
         if isinstance(estimator, FrozenEstimator):
             refuse_training_rows(estimator, X, np.concatenate([planning, calibration]))
         true = y if self.promise == "accuracy" else None
-        plans_on, calibrates_on = (_sample(model, parts, X, true, rows) for rows in (planning, calibration))
+        plans_on, calibrates_on = (sample_of(model, parts, X, true, rows) for rows in (planning, calibration))
         progress.now(f"Planning on {planning.size:,} rows, calibrating on {calibration.size:,}")
         _log.debug("%d parts of %d rows read after %.2f s", parts.coef.shape[1], X.shape[0], progress.seconds)
         offered = Given(X.shape[0], drawn_from)
@@ -451,18 +442,6 @@ class AttentiveClassifier(AskingMixin, ShowingMixin, ClassifierMixin, MetaEstima
         named_by(take_apart(model), stand_in(whole))
         return draw(whole, y if self.promise == "accuracy" else None, self.random_state)
 
-    def _check_given(self, X: Any, y: Any) -> tuple[Any, Any]:
-        """Return rows that can be cut into parts, and labels that go with them."""
-        refuse_other_containers(X)
-        if as_table(X) is None and not _holds_objects(X):
-            X = _numbers(X)
-        if y is not None:
-            y = column_or_1d(y, warn=True)
-            assert_all_finite(y, input_name="y")
-            check_consistent_length(X, y)
-            check_classification_targets(y)
-        return X, y
-
     def _fitted(self, X: Any, y: Any, rows: NDArray[np.intp], fit_params: dict[str, Any]) -> Any:
         if y is None:
             raise ValueError(
@@ -489,25 +468,3 @@ class AttentiveClassifier(AskingMixin, ShowingMixin, ClassifierMixin, MetaEstima
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _holds_objects(X: Any) -> bool:
-    """Whether X is an array that may hold texts; whether a model takes them is seen when it is taken apart."""
-    return isinstance(X, np.ndarray) and X.dtype.kind in "OUS" and X.ndim == 2 and 0 not in X.shape
-
-
-def _numbers(X: Any) -> Any:
-    """Return X as an array or a CSR matrix that the kernels take."""
-    check_numbers(X)
-    return check_array(X, accept_sparse="csr", dtype=FLOATS_AND_BYTES, ensure_all_finite=False, input_name="X")
-
-
-def _sample(model: Any, parts: Additive | Narrowed, X: Any, y: Any, rows: NDArray[np.intp]) -> Sample:
-    """Return the part values of some rows, and the model's own labels of them."""
-    values, full = parts.values(X, rows), parts.full(X, rows)
-    true = None if y is None else codes_among(take_rows(y, rows), parts.classes)
-    labels = Labels(own_labels(model, X, rows, parts, values, full), parts.classes.size, true)
-    if sp.issparse(X) and parts.parts_are_columns:
-        narrow = parts if isinstance(parts, Narrowed) else None
-        return SparseSample(values, labels, full, stored=CsrSource(X[rows]), narrowed=narrow)
-    return Sample(values, labels, full, parts.columns_in(X, rows))

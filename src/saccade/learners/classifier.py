@@ -13,32 +13,29 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state, compute_class_weight
-from sklearn.utils.validation import check_is_fitted
 
 from saccade.exceptions import OtherVersionWarning
 from saccade.kernels.reordering import shuffle
 from saccade.kernels.state import EXPONENTIATED, STEP
 from saccade.learners.alarms import CALLER, FEW, warn_if_level_not_held, warn_of_model, warn_of_scales
-from saccade.learners.course import Course, Patience, in_threads, take_loss
+from saccade.learners.course import Course, Patience, take_loss
 from saccade.learners.online import OnlineLearner, UpdateRule, new_learner
 from saccade.learners.passes import Memory, new_memory
+from saccade.learners.reading import ReadingMixin
 from saccade.learners.record import TrainingRecord
 from saccade.learners.remembered import Remembered, rows_known_by
 from saccade.learners.scaling import Scaling
 from saccade.learners.sketch import RowSketch
-from saccade.learners.tables import demanded_by, read_early, read_in_full, read_source, rows_to_learn
+from saccade.learners.tables import rows_to_learn
 from saccade.models.tables.encoding import Encoding
 from saccade.planning.boundaries import Budget, as_boundary
 from saccade.planning.orders import CODES
-from saccade.reading.deferred import answer
 from saccade.reading.inputs import (
-    Demanded,
     Rows,
     check_rows,
     check_weights,
     encode_labels,
     raise_not_finite,
-    read_checked,
 )
 from saccade.reading.parameters import (
     BOOLEAN,
@@ -52,10 +49,8 @@ from saccade.reading.parameters import (
     text,
     whole,
 )
-from saccade.reading.plan import Outcome, Plan, Reading
 from saccade.reading.progress import Progress
-from saccade.reading.reader import read_plan
-from saccade.reading.sources import Source, column_source
+from saccade.reading.sources import column_source
 from saccade.version import __version__
 
 __all__ = ["AttentiveLearner"]
@@ -81,7 +76,7 @@ def all_or_nothing(method: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
-class AttentiveLearner(ClassifierMixin, BaseEstimator):
+class AttentiveLearner(ReadingMixin, ClassifierMixin, BaseEstimator):
     """The common part of the learners; not for direct use.
 
     A learner reads the features of an example one after another and asks its boundary whether the margin is already
@@ -243,50 +238,6 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
             warn_of_scales(seen[: 2 * FEW], self._feature_names, CALLER + 1)
         return self
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the label of each row, from all of its features; ``read`` stops early.
-
-        For a Dask DataFrame it is a lazy Series named label, for a Dask Array a lazy Array.
-        """
-        labels: NDArray[Any] = answer(self, X, "label", full=True)
-        return labels
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the margins from all features: ``X @ coef_.T + intercept_``, one column per class beyond two.
-
-        After ``saccade.learn`` from a table with text columns X are such rows, and their features are those of
-        ``encoding_``. For a Dask collection they are lazy.
-        """
-        margins: NDArray[np.float64] = answer(self, X, "margin", full=True)
-        return margins
-
-    def full_margin(self, X: Any) -> NDArray[np.float64]:
-        """Return what ``decision_function`` does."""
-        return self.decision_function(X)
-
-    def read(self, X: Any) -> Reading:
-        """Read each row no further than the boundary demands: label, margin, features read, whether it stopped early.
-
-        Nothing is certified: other labels than those of ``predict`` are as frequent as the boundary lets them be. Use
-        ``saccade.attend`` where that share is to be known. With an encoding, features are those of ``encoding_``.
-
-        For a Dask DataFrame these are the columns of a lazy one, with ``margin_`` and the class for each of several;
-        for a Dask Array the reading has lazy Arrays.
-        """
-        reading: Reading = answer(self, X, full=False)
-        return reading
-
-    def read_source(self, source: Source, *, full: bool = False) -> Reading:
-        """Read the rows of any storage, in full or not; a row whose values are not finite has such a margin."""
-        check_is_fitted(self)
-        if self._encoding is not None:
-            return read_source(self, source, full=full)
-        return Reading.of(self.classes_, self._run_in_full(source) if full else self._run_plans(source))
-
-    def predict_source(self, source: Source) -> Reading:
-        """Read the rows of any storage as ``predict`` does: in full."""
-        return self.read_source(source, full=True)
-
     @property
     def encoding_(self) -> Encoding | None:
         """What is learned from a table with text columns: ``str`` says it, and ``feature_names()`` names ``coef_``."""
@@ -306,22 +257,6 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         rows, labels = check_rows(self, X, y=y, reset=reset)
         return rows, labels
 
-    def _reading(self, X: Any, *, full: bool) -> Reading:
-        if self._encoding is not None:
-            return read_in_full(self, X) if full else read_early(self, X)
-        return read_checked(self, X, column_source, self._run_in_full if full else self._run_plans)
-
-    def _demanded_by(self, full: bool) -> Demanded | None:
-        """Return what gives the columns that are needed; None where these are all."""
-        return None if self._encoding is None else demanded_by(self, full=full)
-
-    def _snapshot(self) -> Self:
-        """Return a copy with no more than reading needs."""
-        kept = copy(self)
-        for name in ("_sketch", "_remembered", "_memories", "_terms_made", "training_"):
-            kept.__dict__.pop(name, None)
-        return kept
-
     @property
     def _level(self) -> float | None:
         return getattr(as_boundary(self.boundary), "delta", None)
@@ -335,41 +270,6 @@ class AttentiveLearner(ClassifierMixin, BaseEstimator):
         attentive = as_boundary(self.boundary).law(0.0) is not None
         many = n_rows >= FEWEST_ROWS and n_values >= FEWEST_VALUES
         return attentive and self.cost == "time" and self.audit > 0 and many
-
-    @property
-    def _plans(self) -> list[Plan]:
-        return [learner.plan for learner in self._learners]
-
-    def _run_in_full(self, source: Source) -> Outcome:
-        """Read rows in full, by one pass for all classes; each of them counts what was read."""
-        outcome = read_plan(Plan.in_full(self.coef_, self.intercept_), source, self.n_jobs)
-        return outcome._replace(n_read=outcome.n_read * outcome.margin.shape[1])
-
-    def _run_plans(self, source: Source) -> Outcome:
-        """Read rows by the plan of each learner, and those that no class accepts to the end.
-
-        Margins at different stops cannot be compared.
-        """
-        outcome = self._run(self._plans, source)
-        if outcome.margin.shape[1] == 1:
-            return outcome
-        rejected = np.flatnonzero(outcome.stopped & (outcome.margin <= 0).all(axis=1))
-        if rejected.size == 0:
-            return outcome
-        whole = self._run_in_full(source.take(rejected))
-        for target, values in zip(outcome[:3], whole[:3], strict=True):
-            target[rejected] = values
-        bad = [outcome.bad, int(rejected[whole.bad]) if whole.bad >= 0 else -1]
-        return outcome._replace(bad=min((row for row in bad if row >= 0), default=-1))
-
-    def _run(self, plans: list[Plan], source: Source) -> Outcome:
-        outcomes = in_threads(read_plan, [(plan, source) for plan in plans], self.n_jobs)
-        if len(outcomes) == 1:
-            only: Outcome = outcomes[0]
-            return only
-        margins, reads, stops, bad = zip(*outcomes, strict=True)
-        first_bad = min((row for row in bad if row >= 0), default=-1)
-        return Outcome(np.concatenate(margins, axis=1), np.sum(reads, axis=0), np.any(stops, axis=0), first_bad)
 
     def _check_parameters(self) -> None:
         check_parameters(self, self._kinds)

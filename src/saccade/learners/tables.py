@@ -17,12 +17,12 @@ from saccade.reading.reader import read_plan
 from saccade.reading.sources import Source, column_source
 
 if TYPE_CHECKING:
-    from saccade.learners.classifier import AttentiveLearner
+    from saccade.learners.reading import ReadingMixin
 
 __all__ = ["demanded_by", "encoded_rows", "read_early", "read_in_full", "read_source", "rows_to_learn", "terms_of"]
 
 
-def terms_of(model: "AttentiveLearner") -> TermModel:
+def terms_of(model: "ReadingMixin") -> TermModel:
     """Return the model over raw columns; made once, because that takes as long as reading some rows."""
     known = model.__dict__.get("_terms_made")
     if known is None or known[0] is not model.coef_:
@@ -32,32 +32,32 @@ def terms_of(model: "AttentiveLearner") -> TermModel:
     return made
 
 
-def read_in_full(model: "AttentiveLearner", X: Any) -> Reading:
+def read_in_full(model: "ReadingMixin", X: Any) -> Reading:
     """Read raw columns, all that count."""
     check_is_fitted(model)
     terms = terms_of(model)
     return read_checked(model, X, terms.source, lambda source: _run_terms(model, source), demanded_by(model, full=True))
 
 
-def read_early(model: "AttentiveLearner", X: Any) -> Reading:
+def read_early(model: "ReadingMixin", X: Any) -> Reading:
     """Read the features of encoded rows no further than the learner's boundary demands."""
     check_is_fitted(model)
     demanded = demanded_by(model, full=False)
     return read_checked(model, X, lambda rows: _features(model, rows), model._run_plans, demanded)
 
 
-def demanded_by(model: "AttentiveLearner", *, full: bool) -> Demanded:
+def demanded_by(model: "ReadingMixin", *, full: bool) -> Demanded:
     """Return what gives the raw columns that rows can ask for."""
     return lambda: terms_of(model).used if full else _encoding(model).used
 
 
-def read_source(model: "AttentiveLearner", source: Source, *, full: bool) -> Reading:
+def read_source(model: "ReadingMixin", source: Source, *, full: bool) -> Reading:
     """Read the raw columns of any storage."""
     run = _run_terms(model, terms_of(model).source(source)) if full else model._run_plans(_features(model, source))
     return Reading.of(model.classes_, run)
 
 
-def rows_to_learn(model: "AttentiveLearner", X: Any, y: Any) -> tuple[Rows, NDArray[Any]]:
+def rows_to_learn(model: "ReadingMixin", X: Any, y: Any) -> tuple[Rows, NDArray[Any]]:
     """Return raw columns encoded, and labels."""
     labels = column_or_1d(y, warn=True)
     checked = checked_columns(model, X, lambda: _encoding(model).used)
@@ -65,7 +65,7 @@ def rows_to_learn(model: "AttentiveLearner", X: Any, y: Any) -> tuple[Rows, NDAr
     return encoded_rows(model, checked), labels
 
 
-def encoded_rows(model: "AttentiveLearner", X: Any) -> Rows:
+def encoded_rows(model: "ReadingMixin", X: Any) -> Rows:
     """Return rows of raw columns as the learner sees them."""
     encoding = _encoding(model)
     features = encoding.features(raw_columns(X, encoding.kinds))
@@ -80,17 +80,17 @@ def encoded_rows(model: "AttentiveLearner", X: Any) -> Rows:
     return as_read_only(features)
 
 
-def _features(model: "AttentiveLearner", X: Any) -> Source:
+def _features(model: "ReadingMixin", X: Any) -> Source:
     return column_source(encoded_rows(model, X))
 
 
-def _run_terms(model: "AttentiveLearner", source: Source) -> Outcome:
+def _run_terms(model: "ReadingMixin", source: Source) -> Outcome:
     """Read all columns that count, and no others."""
     terms = terms_of(model)
     outcome = read_plan(Plan.in_full(terms.coef, terms.intercept, terms.unit), source, model.n_jobs)
     return outcome._replace(n_read=np.full_like(outcome.n_read, terms.used.size))
 
 
-def _encoding(model: "AttentiveLearner") -> Encoding:
-    assert model.encoding_ is not None
-    return model.encoding_
+def _encoding(model: "ReadingMixin") -> Encoding:
+    assert model._encoding is not None
+    return model._encoding
