@@ -414,3 +414,35 @@ def test_an_unknown_boundary_lists_those_that_there_are():
         attend(linear, ROWS, boundary="foo")
     with pytest.raises(ValueError, match="'foo': the names are 'full', 'constant', 'curved'\\."):
         Pegasos(boundary="foo").fit(ROWS, LABELS)
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA])
+@pytest.mark.parametrize("use", ["learn", "attend", "fit"])
+def test_rows_without_a_label_are_counted_and_the_first_is_named(use, missing):
+    X, y = correlated(400, 20, seed=3)
+    labels = np.where(y == y.max(), "oak", "elm").astype(object)
+    model = LogisticRegression().fit(X, labels)
+    labels[[7, 31]] = missing
+    uses = {
+        "learn": lambda: Pegasos().fit(X, labels),
+        "attend": lambda: attend(model, X, labels, promise="accuracy"),
+        "fit": lambda: AttentiveClassifier().fit(X, labels),
+    }
+    with pytest.raises(ValueError, match=r"no label in 2 of 400 rows, the first of them is row 7: .* Leave these rows"):
+        uses[use]()
+
+
+@pytest.mark.parametrize("table", ["pandas", "arrow"])
+def test_columns_of_one_name_are_named(table):
+    X, y = correlated(400, 20, seed=3)
+    names = ["age", "age", *NAMES[2:]]
+    twice = pd.DataFrame(X, columns=names) if table == "pandas" else pa.Table.from_arrays(list(X.T), names=names)
+    model = LogisticRegression().fit(X, y)
+    for use in (lambda: Pegasos().fit(twice, y), lambda: attend(model, twice)):
+        with pytest.raises(ValueError, match=r"several columns of one name: age. Rename them, or pass an array"):
+            use()
+
+
+def test_no_model_is_refused_with_what_is_accepted():
+    with pytest.raises(TypeError, match=r"model is None. Pass a fitted classifier: .*LightGBM"):
+        attend(None, np.ones((3, 2)))

@@ -23,7 +23,7 @@ from saccade.learners.held_out import refuse_training_rows
 from saccade.learners.pegasos import Pegasos
 from saccade.models.additive import Additive
 from saccade.models.agreement import named_by
-from saccade.models.apart import take_apart
+from saccade.models.apart import ACCEPTED, take_apart
 from saccade.models.thresholds import at_threshold
 from saccade.models.trees.apart import as_classifier
 from saccade.planning.boundaries import Boundary, as_boundary
@@ -120,6 +120,8 @@ when_too_few, n_jobs, random_state
     >>> attentive.certificate_.features_per_row < 25
     True
     """
+    if model is None:
+        raise TypeError(f"model is None. Pass a fitted classifier: {ACCEPTED}.")
     return AttentiveClassifier(
         FrozenEstimator(model),
         delta=delta,

@@ -16,7 +16,7 @@ from saccade.reading.progress import Progress
 @click.option(
     "--out", type=click.Path(path_type=Path), default=Path("saccade.html"), help="The page.", show_default=True
 )
-@click.option("--quick", is_flag=True, help="Two permutations and short walks: rough figures in seconds.")
+@click.option("--quick", is_flag=True, help="Two permutations and short walks: rough figures in half a minute.")
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Of all randomness.", show_default=True)
 @click.option("--permutations", type=click.IntRange(min=1), help="Of the data; 10, or 2 with --quick.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Threads; the figures do not depend on it. All cores.")

@@ -16,7 +16,7 @@ from saccade.planning.narrowed import Narrowed
 from saccade.planning.sparse_sample import SparseSample
 from saccade.promises.labels import Labels
 from saccade.reading.arrays import FLOATS_AND_BYTES
-from saccade.reading.inputs import check_numbers, codes_among
+from saccade.reading.inputs import check_numbers, codes_among, refuse_missing_labels
 from saccade.reading.sparse import CsrSource
 from saccade.reading.tables import as_table, refuse_other_containers, take_rows
 
@@ -30,6 +30,7 @@ def rows_offered(X: Any, y: Any) -> tuple[Any, Any]:
         X = numbers(X)
     if y is not None:
         y = column_or_1d(y, warn=True)
+        refuse_missing_labels(y)
         assert_all_finite(y, input_name="y")
         check_consistent_length(X, y)
         check_classification_targets(y)

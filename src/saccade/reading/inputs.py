@@ -53,6 +53,8 @@ def check_rows(estimator: BaseEstimator, X: Any, *, y: Any = "no_validation", re
     else:
         refuse_other_containers(X)
         check_numbers(X)
+        if not alone and y is not None:
+            refuse_missing_labels(y)
         checked = validate_data(
             estimator,
             X,
@@ -214,6 +216,24 @@ def encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.integer]]:
         return (present + low).astype(y.dtype), (np.cumsum(occurs) - 1)[shifted]
     check_classification_targets(y)
     return np.unique(y, return_inverse=True)
+
+
+def refuse_missing_labels(y: Any) -> None:
+    """Raise where a row has no label: None, NaN or pandas.NA among objects."""
+    labels = np.asarray(y)
+    missing = [row for row, label in enumerate(labels) if _is_missing(label)] if labels.dtype == object else []
+    if missing:
+        raise ValueError(
+            f"y has no label in {len(missing):,} of {labels.size:,} rows, the first of them is row {missing[0]}: "
+            f"{labels[missing[0]]!r}. Leave these rows out of X and y."
+        )
+
+
+def _is_missing(label: Any) -> bool:
+    try:
+        return label is None or bool(label != label)
+    except (TypeError, ValueError):  # pandas.NA is neither equal nor unequal; an array is no label, which is said later
+        return not isinstance(label, np.ndarray)
 
 
 def codes_among(y: Any, classes: NDArray[Any]) -> NDArray[np.intp]:
