@@ -211,30 +211,28 @@ def refuse_other_containers(X: Any) -> None:
             f"X is a {type(X).__name__}, not an array or a table of rows. Make it one, for example with "
             "pandas.DataFrame(X)."
         )
-    if isinstance(opened(X), nw.LazyFrame):
+    if twice := _names_twice(X):
+        raise ValueError(f"X has several columns of one name: {', '.join(twice)}. Rename them, or pass an array.")
+    if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
         raise TypeError(
             f"X is a {type(X).__name__}, whose rows are not there yet. Collect them first: in polars, pass X.collect()."
         )
+
+
+def _names_twice(X: Any) -> list[str]:
+    """Return the names that several columns have, which pandas and Arrow allow."""
+    names = getattr(X, "column_names", [])
+    if hasattr(X, "iloc") and not getattr(getattr(X, "columns", None), "is_unique", True):  # which pandas keeps
+        names = X.columns
+    return sorted(str(name) for name, count in Counter(names).items() if count > 1)
 
 
 def as_table(X: Any) -> Table | None:
     """Return X as a table, or None where it is none."""
     if isinstance(X, np.ndarray) or sp.issparse(X):
         return None
-    frame = opened(X)
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
     return Table(frame) if isinstance(frame, nw.DataFrame) else None
-
-
-def opened(X: Any) -> Any:
-    """Return a table as narwhals', anything else as it is; pandas and Arrow let two columns have one name."""
-    try:
-        return nw.from_native(X, pass_through=True)
-    except Exception:
-        names = [str(name) for name in getattr(X, "column_names", getattr(X, "columns", []))]
-        twice = sorted(name for name, count in Counter(names).items() if count > 1)
-        if not twice:
-            raise
-    raise ValueError(f"X has several columns of one name: {', '.join(twice)}. Rename them, or pass an array.")
 
 
 def take_rows(values: Any, rows: NDArray[np.intp]) -> Any:
