@@ -154,14 +154,15 @@ def _header(record: Record, wrapped: bool | None) -> Header:
         raise ValueError(f"{record.where} is damaged: {len(names)} feature_names for {n_columns} columns.")
     is_binary = objective.startswith("binary:")
     n_scores = 1 if is_binary else parameters.integer("num_class")
-    n_trees = len(_model(learner.part("gradient_booster"), booster).parts("trees"))
+    model = _model(learner.part("gradient_booster"))
+    n_trees = len(model.parts("trees"))
     if not is_binary and not 2 <= n_scores <= n_trees:
         raise ValueError(f"{record.where} is damaged: {objective} has {n_scores} classes, and {n_trees} trees.")
     wrapped = "scikit_learn" in attributes if wrapped is None else wrapped
     uses_best = wrapped and "best_iteration" in attributes
     return Header(
         version=version,
-        booster=booster,
+        booster="dart" if "weight_drop" in model else booster,  # since 3.4 it calls itself gbtree
         objective=objective,
         n_scores=n_scores,
         n_columns=n_columns,
@@ -172,8 +173,9 @@ def _header(record: Record, wrapped: bool | None) -> Header:
     )
 
 
-def _model(booster: Record, kind: str) -> Record:
-    return (booster.part("gbtree") if kind == "dart" else booster).part("model")
+def _model(booster: Record) -> Record:
+    """Return what holds the trees; before 3.4 dart had a booster inside of it."""
+    return (booster.part("gbtree") if "gbtree" in booster else booster).part("model")
 
 
 def _version(record: Record) -> tuple[int, ...]:
@@ -231,15 +233,15 @@ def _margin(probability: NDArray[np.float32], version: tuple[int, ...]) -> NDArr
 
 def _imported(record: Record, header: Header) -> Imported:
     booster = record.part("learner").part("gradient_booster")
-    model = _model(booster, header.booster)
+    model = _model(booster)
     records = model.parts("trees")
     info = model.integers("tree_info", len(records))
     if info.size and (info.min() < 0 or info.max() >= header.n_scores):
         raise ValueError(f"{model.where} is damaged: tree_info is to be below {header.n_scores}.")
     # A product in single precision, as Booster.predict has it.
-    weight = (
-        booster.singles("weight_drop", len(records)) if header.booster == "dart" else np.ones(len(records), np.float32)
-    )
+    weight = np.ones(len(records), np.float32)
+    if header.booster == "dart":
+        weight = (model if "weight_drop" in model else booster).singles("weight_drop", len(records))
     n_trees = _n_trees(model, header, len(records))
     if n_trees == 0:
         raise ValueError(f"{record.where} has no trees.")
