@@ -507,3 +507,19 @@ def test_ubjson_arrays_of_one_type_become_numpys():
 def test_ubjson_that_is_damaged_is_refused(content, message):
     with pytest.raises(ValueError, match=message):
         ubjson.decode(content)
+
+
+@pytest.mark.parametrize("since", ["1.6", "3.4"])
+def test_the_weights_of_dart_are_found_where_either_version_of_a_file_keeps_them(since):
+    model = taken("dart")[0]
+    content = json.loads(bytes(model.get_booster().save_raw("json")))
+    booster = content["learner"]["gradient_booster"]
+    inner = booster.get("gbtree", booster)["model"]
+    weights = booster.pop("weight_drop", None) or inner.pop("weight_drop")
+    assert min(weights) < 1
+    if since == "3.4":
+        written = {"name": "gbtree", "model": {**inner, "weight_drop": weights}}
+    else:
+        written = {"name": "dart", "gbtree": {"name": "gbtree", "model": inner}, "weight_drop": weights}
+    content["learner"]["gradient_booster"] = written
+    assert_same_arrays(from_file(json.dumps(content).encode(), "model.json"), take_apart(model))
