@@ -5,6 +5,7 @@ Run it with ``python examples/feature_stores.py``. SQLite comes with Python; for
 
 import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import closing
 
 import numpy as np
 import pandas as pd
@@ -74,7 +75,8 @@ def main() -> None:
     except ModuleNotFoundError:
         print("DuckDB is not installed: pip install duckdb")
     for name, connection in stores.items():
-        found, cells = classify(attentive, connection.execute, range(len(frame)))
+        with closing(connection):
+            found, cells = classify(attentive, connection.execute, range(len(frame)))
         agree = np.mean(found.label == attentive.estimator_.predict(frame))
         print(f"{name}: {cells:,} of {frame.size:,} cells were read; {100 * agree:.1f} % of labels as of all features.")
 

@@ -3,6 +3,7 @@
 import asyncio
 import importlib
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +21,8 @@ def on_the_path(monkeypatch):
 def test_a_real_table_is_classified_from_a_few_of_its_cells(store):
     stores = importlib.import_module("feature_stores")
     attentive, frame = stores.patients()
-    connection = getattr(stores, store)(frame)
-    found, cells = stores.classify(attentive, connection.execute, range(len(frame)))
+    with closing(getattr(stores, store)(frame)) as connection:
+        found, cells = stores.classify(attentive, connection.execute, range(len(frame)))
     reading = attentive.read(frame)
     np.testing.assert_array_equal(found.label, reading.label)
     assert cells == reading.n_read.sum()
