@@ -305,6 +305,21 @@ def test_a_single_row_may_have_a_new_category_and_a_column_may_not_have_lost_the
         attentive.predict(new[:1].assign(c=2))
 
 
+@pytest.mark.filterwarnings("ignore:X has feature names")
+def test_categories_of_a_model_that_knows_codes_alone_are_refused():
+    """XGBoost before 3.1 reads a frame by its codes, and does not keep what they stood for; so does one of arrays."""
+    frame, y = coded()
+    codes = frame.assign(c=frame["c"].cat.codes).to_numpy()
+    model = xgb.XGBClassifier(n_estimators=20, enable_categorical=True, feature_types=["c", "q"], n_jobs=1)
+    model.fit(codes[:1000], y[:1000])
+    attentive = attend(model, codes[1000:3000], delta=0.1, random_state=0)
+    for given in (lambda: attend(model, frame[1000:3000], delta=0.1), lambda: attentive.predict(frame[3000:])):
+        with pytest.raises(ValueError, match=r"Column 0 of X holds categories, .* knows codes alone"):
+            given()
+    agree = attentive.predict(codes[3000:]) == model.predict(codes[3000:])
+    assert agree.mean() > 0.9
+
+
 def test_a_category_that_xgboost_refuses_is_refused():
     X, y = coded()
     attentive = attend(BY_CATEGORY["xgboost"]().fit(X[:1000], y[:1000]), X[1000:3000], delta=0.1, random_state=0)

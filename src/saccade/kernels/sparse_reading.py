@@ -5,6 +5,8 @@ A plan's columns are looked up in the row's indices, which ascend; values that a
 
 import math
 
+import numpy as np
+
 from saccade.kernels.compiling import inlined, kernel
 from saccade.kernels.reading import all_finite, first_bad, is_clear, weighted_sum
 
@@ -32,7 +34,7 @@ def place_of(indices, column):
 @inlined
 def most_looked_up(stored):
     """Return how many columns may be looked up in a row that stores so many values: a matter of the row alone."""
-    return MOST_SPENT * stored / (HALVING * math.log2(stored + 2.0))
+    return MOST_SPENT * stored / (HALVING * np.log2(stored + 2.0))
 
 
 @inlined

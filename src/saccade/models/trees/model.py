@@ -205,4 +205,5 @@ class TreeModel:
     def _layout(self) -> Layout:
         ensemble = self.ensemble
         zeros, block = ensemble.zero_is_missing, self.walks.block
-        return Layout(ensemble.n_columns, self.walks.used, zeros, self.categories, self.absent, block)
+        unnamed = np.setdiff1d(self.coded, list(self.categories))
+        return Layout(ensemble.n_columns, self.walks.used, zeros, self.categories, unnamed, self.absent, block)

@@ -38,6 +38,7 @@ class Layout:
         used: NDArray[np.int32],
         zero_is_missing: NDArray[np.bool_] | None,
         categories: Mapping[int, Categories],
+        unnamed: NDArray[np.intp],
         absent: float,
         block: int,
     ) -> None:
@@ -47,6 +48,7 @@ class Layout:
         self.slot[used] = np.arange(used.size, dtype=np.int32)
         self.zeros = np.zeros(0, np.int32) if zero_is_missing is None else np.flatnonzero(zero_is_missing[used])
         self.categories = categories
+        self.unnamed = frozenset(unnamed.tolist())  # columns of codes of which the model does not say what they stand for
         self.by_value = any(of_column.numbers_too for of_column in categories.values())  # arrays hold no codes
         self.absent = absent
         self.block = block
@@ -219,12 +221,17 @@ def _filled(source: Any) -> ColumnSource:
 
 def _coded(columns: ColumnSource, table: Table | None, layout: Layout) -> ColumnSource:
     """Return the columns with codes in the place of categories."""
-    if not layout.categories:
+    if not layout.categories and not layout.unnamed:
         return columns
 
     def fetch(part: int) -> NDArray[Any]:
         categories = layout.categories.get(part)
         if categories is None:
+            if part in layout.unnamed and table is not None and table.categorical(part) is not None:
+                raise ValueError(
+                    f"Column {part} of X holds categories, and the model knows codes alone: it does not say which "
+                    "category has which. Give X as an array, with the codes that fit saw (.cat.codes in pandas) in it."
+                )
             return columns.column(part)
         if table is None:  # an array, or a file: numbers are codes where categories are texts
             values = columns.column(part)
