@@ -313,9 +313,9 @@ def test_categories_of_a_model_that_knows_codes_alone_are_refused():
     model = xgb.XGBClassifier(n_estimators=20, enable_categorical=True, feature_types=["c", "q"], n_jobs=1)
     model.fit(codes[:1000], y[:1000])
     attentive = attend(model, codes[1000:3000], delta=0.1, random_state=0)
-    for given in (lambda: attend(model, frame[1000:3000], delta=0.1), lambda: attentive.predict(frame[3000:])):
+    for call in (lambda: attend(model, frame[1000:3000], delta=0.1), lambda: attentive.predict(frame[3000:])):
         with pytest.raises(ValueError, match=r"Column 0 of X holds categories, .* knows codes alone"):
-            given()
+            call()
     agree = attentive.predict(codes[3000:]) == model.predict(codes[3000:])
     assert agree.mean() > 0.9
 

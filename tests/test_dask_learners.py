@@ -161,7 +161,7 @@ def test_the_model_depends_on_the_partitions_and_not_on_the_workers(client, rows
 
 
 def test_a_wide_model_travels_without_a_warning_of_dask(client):
-    wide = sp.random_array((60, 800_000), density=1e-4, format="csr", rng=0)
+    wide = sp.random(60, 800_000, density=1e-4, format="csr", random_state=0)
     labels = np.arange(60) % 2
     parts = np.array_split(np.arange(60), 2)
     here, there = (

@@ -16,6 +16,7 @@ from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 from tree_rows import rows
 
+from saccade import attend
 from saccade.models.trees.lightgbm import ACCEPTED, from_file, take_apart
 
 QUIET = {"n_jobs": 1, "verbose": -1, "random_state": 0, "min_child_samples": 5}
@@ -386,3 +387,19 @@ def test_mixed_categories_keep_their_types():
     values = [1, "a", 2.5, True]
     read = from_file(text.replace("categorical:null", f"categorical:{json.dumps([values])}").encode(), "model.txt")
     assert read.categories[3].values.tolist() == values
+
+
+def test_names_that_lightgbm_makes_up_for_arrays_are_none(monkeypatch):
+    """As versions 4.5 and 4.6 do in ``feature_names_in_``; the library reads frames of any names by their places."""
+    made_up = property(lambda model: np.array(model.booster_.feature_name()))
+    monkeypatch.setattr(lightgbm.LGBMClassifier, "feature_names_in_", made_up, raising=False)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 3))
+    y = (X[:, 0] + 0.3 * rng.normal(size=3000) > 0).astype(int)
+    model = lightgbm.LGBMClassifier(n_estimators=10, verbose=-1).fit(X[:1000], y[:1000])
+    named = pd.DataFrame(X, columns=["age", "height", "weight"])
+    by_place = attend(model, X[1000:], delta=0.1, random_state=0)
+    by_name = attend(model, named[1000:], delta=0.1, random_state=0)
+    np.testing.assert_array_equal(by_name.predict(named), by_place.predict(X))
+    assert by_place.additive_.columns is None
+    assert by_name.additive_.columns == ("age", "height", "weight")

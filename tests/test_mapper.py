@@ -140,7 +140,7 @@ def test_batches_are_read_when_they_are_asked_for():
     [
         lambda frame: pa.RecordBatchReader.from_batches(table(frame).schema, batches(frame, [10, 10, 200])),
         pl.from_pandas,
-        lambda frame: duckdb.connect().from_arrow(table(frame)),
+        lambda frame: duckdb.from_arrow(table(frame)),
         lambda frame: frame,
     ],
     ids=["reader", "polars", "DuckDB", "pandas"],
@@ -287,8 +287,8 @@ def test_duckdb_reads_the_columns_that_are_asked_for_and_keeps_labels_beside_key
 def test_what_is_wrong_is_said_through_duckdb_too():
     model, frame, _ = model_and_rows("linear, two classes")
     rows = table(with_a_gap(frame))
-    with duckdb.connect() as database:
-        database.register("found", saccade.mapper(model)(database.cursor().from_arrow(rows)))
+    with duckdb.connect() as database, database.cursor() as reader:
+        database.register("found", saccade.mapper(model)(reader.from_arrow(rows)))
         with pytest.raises(duckdb.Error, match="NaN at row 3"):
             database.execute("CREATE TABLE labels AS SELECT * FROM found")
 

@@ -77,7 +77,7 @@ def with_gaps(rows, seed):
     random = np.random.default_rng(seed)
     gaps = rows.copy()
     for name in ["width", "colour"]:
-        gaps.loc[random.random(len(rows)) < 0.15, name] = None
+        gaps.loc[random.random(len(rows)) < 0.15, name] = np.nan
     return gaps
 
 

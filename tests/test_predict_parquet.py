@@ -62,7 +62,7 @@ def write(path, rows, group=1000):
 def read(target):
     """Return what is in a folder, in the order of its files' names."""
     files = sorted(path for path in Path(target).rglob("*.parquet") if path.is_file())
-    return pa.concat_tables(map(pq.read_table, files))
+    return pa.concat_tables(pq.read_table(path, partitioning=None) for path in files)
 
 
 def files_of(target):

@@ -122,6 +122,7 @@ def test_an_imputer_that_leaves_none_as_it_is():
 
 
 @pytest.mark.filterwarnings("ignore:Skipping features")
+@pytest.mark.filterwarnings("ignore:Currently, when `keep_empty_feature:FutureWarning")  # scikit-learn 1.7
 @pytest.mark.parametrize("keep", [True, False])
 def test_imputers_of_constants_and_columns_without_any_value(keep):
     rows, score = numbers_and_texts()

@@ -258,7 +258,8 @@ def standard():
 def filled():
     texts = make_pipeline(SimpleImputer(strategy="constant", fill_value="?"), OneHotEncoder(handle_unknown="ignore"))
     curve = make_pipeline(SimpleImputer(strategy="median"), SplineTransformer(n_knots=4))
-    return ColumnTransformer([("c", texts, ["job"]), ("s", curve, ["age"]), ("b", KBinsDiscretizer(3), ["hours"])])
+    bins = KBinsDiscretizer(3, quantile_method="averaged_inverted_cdf")
+    return ColumnTransformer([("c", texts, ["job"]), ("s", curve, ["age"]), ("b", bins, ["hours"])])
 
 
 def encoded():

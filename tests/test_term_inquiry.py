@@ -561,7 +561,7 @@ def census(rng, n, n_classes):
     score = (frame["age"] - 50) / 20 + (frame["work"] == " Private") - (frame["education"] - 8) / 4 + frame["citizen"]
     label = np.digitize(score + rng.normal(size=n) * 0.5, [0.0, 1.5][: n_classes - 1])
     for name, share in {"age": 0.1, "work": 0.1, "country": 0.05}.items():
-        frame.loc[rng.random(n) < share, name] = np.nan if name == "age" else None
+        frame.loc[rng.random(n) < share, name] = np.nan
     return frame, label
 
 

@@ -115,7 +115,7 @@ def _inside(wrapper: Any) -> Any:
 def _positive(wrapper: Any) -> Any:
     """Return the label that a wrapper calls positive, or None.
 
-    TunedThresholdClassifierCV keeps it in a private scorer (scikit-learn 1.6 to 1.9). Without that the second class is
+    TunedThresholdClassifierCV keeps it in a private scorer (scikit-learn 1.7 to 1.9). Without that the second class is
     taken, and where this is wrong the model's own labels tell.
     """
     kept = getattr(getattr(wrapper, "_curve_scorer", None), "_get_pos_label", None)

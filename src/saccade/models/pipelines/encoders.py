@@ -161,7 +161,7 @@ def _varying(table: Any, base: Reals) -> NDArray[np.intp]:
     if not sp.issparse(table):
         return np.flatnonzero(_varies(table, base))
     filled = np.flatnonzero(base)
-    varies = table.count_nonzero(axis=0) > 0
+    varies = np.bincount(table.nonzero()[1], minlength=table.shape[1]) > 0
     varies[filled] = _varies(table[:, filled].toarray(), base[filled])
     return np.flatnonzero(varies)
 

@@ -9,6 +9,7 @@ from sklearn.pipeline import Pipeline
 from saccade.models.thresholds import step_inside, threshold_of
 from saccade.models.trees.imported import Imported
 from saccade.models.trees.importing import ACCEPTED, imported_from, imported_from_file
+from saccade.models.trees.lightgbm import are_default
 from saccade.models.trees.loaded import LoadedTrees
 from saccade.models.trees.model import TreeModel
 from saccade.models.trees.native import NativeClassifier
@@ -64,7 +65,8 @@ def _trees(model: Any, names: Any) -> TreeModel | None:
     imported = model.imported if isinstance(model, NativeClassifier) else imported_from(model)
     if imported is None:
         return None
-    given = None if names is None else tuple(map(str, names))
+    # LightGBM 4.5 and 4.6 have feature_names_in_ even where arrays without names were fitted.
+    given = None if names is None or are_default(names) else tuple(map(str, names))
     return replace(_model_of(imported, imported.columns or given), witness=imported)
 
 

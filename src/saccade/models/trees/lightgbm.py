@@ -19,7 +19,7 @@ from saccade.models.trees.boosting import Rounds, class_names, classes_of, libra
 from saccade.models.trees.ensemble import Ensemble, Sum
 from saccade.models.trees.imported import Imported
 
-__all__ = ["ACCEPTED", "from_file", "take_apart"]
+__all__ = ["ACCEPTED", "are_default", "from_file", "take_apart"]
 
 Reals = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -100,7 +100,7 @@ def _read(text: str, name: str) -> Imported:
     return Imported(
         ensemble=_ensemble(header, [tree for tree, _ in parsed], _zero_is_missing(header, parsed, name)),
         classes=np.arange(max(header.n_scores, 2)),
-        columns=None if _are_default(header.names) else header.names,
+        columns=None if are_default(header.names) else header.names,
         library=f"LightGBM's model format {header.version}",
         margins=None,
         labels=None,
@@ -112,7 +112,8 @@ def _fields(lines: str) -> dict[str, str]:
     return {key: value for key, _, value in (line.partition("=") for line in lines.split("\n"))}
 
 
-def _are_default(names: Iterable[str]) -> bool:
+def are_default(names: Iterable[str]) -> bool:
+    """Return whether these are the names that LightGBM gives to columns without any."""
     return all(name == f"Column_{number}" for number, name in enumerate(names))
 
 

@@ -48,7 +48,7 @@ class Layout:
         self.slot[used] = np.arange(used.size, dtype=np.int32)
         self.zeros = np.zeros(0, np.int32) if zero_is_missing is None else np.flatnonzero(zero_is_missing[used])
         self.categories = categories
-        self.unnamed = frozenset(unnamed.tolist())  # columns of codes of which the model does not say what they stand for
+        self.unnamed = frozenset(unnamed.tolist())  # columns of codes, and nobody says what they stand for
         self.by_value = any(of_column.numbers_too for of_column in categories.values())  # arrays hold no codes
         self.absent = absent
         self.block = block
