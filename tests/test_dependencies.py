@@ -72,7 +72,7 @@ def test_what_the_tests_and_examples_import_is_declared():
 
 def test_every_lower_bound_can_be_installed_alone():
     bounds = [oldest.lowest(requirement) for requirement in oldest.declared("test")]
-    assert "scikit-learn==1.6.0" in bounds
+    assert "scikit-learn==1.7.0" in bounds
     assert len({bound.split("==")[0] for bound in bounds}) == len(bounds), "a package has two lower bounds"
 
 
