@@ -470,7 +470,7 @@ def test_a_file_that_changes_while_it_is_read_is_an_error(source, tmp_path, monk
 
 @given(share=st.floats(0.001, 1), n_groups=st.integers(1, 60), seed=st.integers(0, 2**31 - 1))
 def test_of_every_so_many_groups_one_is_audited_with_so_many_times_the_share(share, n_groups, seed):
-    audited = AuditedGroups(seed, share, n_groups)
+    audited = AuditedGroups.of(seed, share, [100] * n_groups, draw=True)
     shares = np.array([audited.share_of(group) for group in range(n_groups)])
     assert set(shares) <= {0.0, min(1.0, share * audited.every)}
     whole = n_groups // audited.every * audited.every
@@ -481,9 +481,13 @@ def test_of_every_so_many_groups_one_is_audited_with_so_many_times_the_share(sha
 
 
 def test_every_group_has_the_same_chance_and_none_is_audited_without_a_share():
-    drawn = np.mean([[AuditedGroups(seed, 0.04, 12).share_of(group) for group in range(12)] for seed in range(2000)], 0)
-    np.testing.assert_allclose(drawn, 0.04, atol=0.008)
-    assert not any(AuditedGroups(0, 0.0, 12).share_of(group) for group in range(12))
+    def shares(seed, share, *, draw=True):
+        audited = AuditedGroups.of(seed, share, [100] * 12, draw=draw)
+        return [audited.share_of(group) for group in range(12)]
+
+    np.testing.assert_allclose(np.mean([shares(seed, 0.04) for seed in range(2000)], axis=0), 0.04, atol=0.008)
+    assert shares(0, 0.04, draw=False) == [0.04] * 12
+    assert not any(shares(0, 0.0))
 
 
 def test_audited_rows_are_the_same_however_row_groups_are_put_together_and_have_the_full_label(
@@ -517,6 +521,62 @@ def test_a_watch_goes_on_with_other_rows(source, tmp_path):
     first, second = (read(tmp_path / name)["audited"].to_numpy() for name in ("first", "second"))
     assert not np.array_equal(first, second)
     assert watch.n_audited == np.count_nonzero(first) + np.count_nonzero(second)
+
+
+def wrong_in_one_group_of_ten():
+    """Return a model, and rows of which it labels many otherwise than its full model does, in every tenth group."""
+    attentive, drifted = broken()
+    rows = by_columns()[1][:6000].copy()
+    bad = np.arange(6000) // 100 % 10 == 9
+    rows[bad] = drifted[bad]
+    return attentive, rows
+
+
+def test_a_row_group_that_was_drawn_is_one_observation_whose_audited_rows_are_all_counted(tmp_path):
+    attentive, rows = wrong_in_one_group_of_ten()
+    path = write(tmp_path / "rows.parquet", rows, group=100)
+    full = attentive.classes_[(attentive.full_margin(rows) > 0).astype(int)]
+    assert np.mean(attentive.predict(rows) != full) > 1.2 * attentive.certificate_.delta
+    for seed in range(5):
+        watch = Watch(attentive, share=0.04, random_state=seed)
+        predict_parquet(attentive, path, tmp_path / str(seed), watch=watch)
+        assert watch.state == "open"  # twelve groups were drawn, and that is too few to say anything of the others
+        assert watch.upper_bound > 0.05
+        audited = read(tmp_path / str(seed))["audited"].to_numpy().reshape(-1, 100).sum(axis=1)
+        stated = json.loads(watch.to_json())
+        assert [rows[0] for _, rows, _ in stated["groups"]] == audited[audited > 0].tolist()
+        assert sum(errors[0] for *_, errors in stated["groups"]) == watch.n_disagreements
+        assert (watch.n_rows, watch.n_audited, stated["rows"][0]) == (6000, audited.sum(), 0)
+        again = Watch.from_json(watch.to_json(), attentive)
+        assert (again.lower_bound, again.by_class, again.to_json()) == (
+            watch.lower_bound,
+            watch.by_class,
+            watch.to_json(),
+        )
+
+
+def test_a_plan_that_reads_most_columns_anyway_is_audited_by_a_coin_for_every_row(tmp_path):
+    attentive, rows = trees()
+    watch = Watch(attentive, share=0.05, random_state=0)
+    predict_parquet(attentive, write(tmp_path / "rows.parquet", rows, 500), tmp_path / "labels", watch=watch)
+    audited = read(tmp_path / "labels")["audited"].to_numpy()
+    assert all(group.any() for group in np.split(audited, range(500, len(rows), 500)))
+    stated = json.loads(watch.to_json())
+    assert (stated["rows"][0], stated["groups"]) == (np.count_nonzero(audited), [])
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [[[0, [1], [0]]], [[1.5, [1], [0]]], [[1, [1], [2]]], [[1, [0], [0]]], [[1, [1]]], [[1, [9999], [0]]], "rows", 5],
+)
+def test_groups_that_cannot_have_been_drawn_are_refused(groups):
+    attentive, _ = attended("two classes")
+    stated = json.loads(Watch(attentive).to_json())
+    size = len(stated["rows"])
+    if isinstance(groups, list):
+        groups = [[weight, *(values * size for values in both)] for weight, *both in groups]
+    with pytest.raises(ValueError, match="This is no watch of this model"):
+        Watch.from_json(json.dumps({**stated, "n_rows": 100, "groups": groups}), attentive)
 
 
 @cache

@@ -85,6 +85,8 @@ def _made(job: Job, part: Part) -> Made:
             if watch is not None:
                 watch.begin_group(number)
             labels.add(read(pieces))
+            if watch is not None:
+                watch.end_group()
         counts = None if watch is None else watch.counts
         made = Made(job.run, part.n_rows, bad.count, counted["units"], counted["bytes"], job.in_full, counts)
         labels.finish(made)

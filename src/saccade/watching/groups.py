@@ -1,27 +1,19 @@
 """A watch over rows that lie in groups, which several processes read: who audits which rows, and what they counted.
 
 To audit a row of a file of columns takes all columns of its row group, whichever and however many its other audited
-rows are. A coin for every row would so have nearly every byte read. Hence rows are audited in clusters: of every m
-consecutive groups one is drawn, and of its rows the share m s, where s is the share of all rows. With m = 1 / √s both
-are √s: at s = 1 % one group in ten, and a tenth of its rows.
+rows are. Where a plan asks for few columns a coin for every row would so have most bytes read in vain. Hence rows are
+then audited in clusters: of every m consecutive groups one is drawn, and of its rows the share m s, where s is the
+share of all rows. With m = 1 / √s both are √s: at s = 1 % one group in ten, and a tenth of its rows.
 
-Every row has the same chance s to be audited. But the evidence takes audited rows for as many draws, which they are
-only where groups are alike, for rows of one group come together. Where the rate varies from group to group, alarms and
-all-clears come too often. Simulated in 60 to 200 runs each at δ = s = 1 %, with 10,000 rows a group, looked at after
-every group for alarms and at the end for all-clears; in brackets with a coin for every row, which alarms at a run of
-bad rows as well:
-
-- all groups at δ: alarms in 1 % of 100 groups' runs (1 %);
-- rates of exponential distribution, mean δ / 2: 8 % with 100 groups (0 %), 43 % with 1,000 (3 %); mean δ: 60 % with
-  100 (24 %);
-- one group in twenty at 50 %, the others at 0.1 %, so that the promise is broken: of 100 groups 65 % are said to hold
-  (6 %), of 1,000 groups 6 % (0 %).
+Every row has the same chance s to be audited, but rows of one group come together and are not as many draws. So each
+drawn group is one observation (``promises/drawn_groups.py``), whose evidence holds however rates vary from group to
+group. That a promise holds is then said after some hundreds of drawn groups at the earliest.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -34,17 +26,18 @@ __all__ = ["AuditedGroups", "GroupWatch", "add_counts"]
 
 @dataclass(frozen=True)
 class AuditedGroups:
-    """Which rows of so many groups are audited; it depends on nothing else, so that any process may read any group."""
+    """Which rows of groups are audited; it depends on nothing else, so that any process may read any group."""
 
     seed: int
     share: float
-    n_groups: int
+    every: int  # of so many consecutive groups one is drawn; where it is 1, every row has a coin
+    largest: int  # the rows of the largest group
 
-    @property
-    def every(self) -> int:
-        """Of how many consecutive groups one is drawn."""
-        wanted = round(1 / math.sqrt(self.share)) if self.share > 0 else self.n_groups
-        return max(1, min(wanted, self.n_groups))
+    @classmethod
+    def of(cls, seed: int, share: float, sizes: Sequence[int], *, draw: bool) -> Self:
+        """Return what is audited of groups of these sizes, of which all are audited or some are drawn."""
+        wanted = round(1 / math.sqrt(share)) if share > 0 else len(sizes)
+        return cls(seed, share, max(1, min(wanted, len(sizes))) if draw else 1, max(sizes))
 
     def share_of(self, group: int) -> float:
         """Return the share of a group's rows that is audited: none, unless it is the one that was drawn."""
@@ -68,6 +61,11 @@ class GroupWatch(Watch):
         """Take the coins of another group."""
         self.share, self._seed = self._audited.share_of(number), self._audited.seed_of(number)
         self._next_row, self._coins = 0, [0, 0]
+
+    def end_group(self) -> None:
+        """Take the group for one observation, if it was drawn."""
+        if self._audited.every > 1:
+            self._tally.counts.close_group(self._next_row / self._audited.largest)
 
     @property
     def counts(self) -> dict[str, Any]:

@@ -7,7 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.promises.certificate import Certificate, strictest
-from saccade.promises.watch import FOR_ALL_ROWS, Counts, any_broken, holds, is_broken, lower_bound, upper_bound
+from saccade.promises.watch import (
+    FOR_ALL_ROWS,
+    Counts,
+    DrawnGroup,
+    any_broken,
+    holds,
+    is_broken,
+    lower_bound,
+    upper_bound,
+)
 from saccade.watching.audit import Audit
 from saccade.watching.records import ClassWatch, WatchedLazyReading
 
@@ -58,13 +67,15 @@ class Tally:
 
     def seen(self, test: int) -> tuple[int, int]:
         """Return the audited rows of a test, and the errors among them."""
-        return int(self.counts.rows[test]), int(self.counts.errors[test])
+        return self.counts.total(test)
 
     def bounds(self, test: int) -> tuple[float, float]:
         """Return bounds on the rate of a test; that of all rows has all of alpha where it breaks nothing itself."""
         alpha = self._alpha_each if test in self._tests else self._alpha
-        seen = self.seen(test)
-        return lower_bound(*seen, alpha * FOR_ALL_ROWS), upper_bound(*seen, self._alpha)
+        rows, errors = int(self.counts.rows[test]), int(self.counts.errors[test])
+        groups = self.counts.seen_groups(test)
+        lower = lower_bound(rows, errors, alpha * FOR_ALL_ROWS, groups)
+        return lower, upper_bound(rows, errors, self._alpha, groups)
 
     @property
     def by_class(self) -> tuple[ClassWatch, ...]:
@@ -105,17 +116,26 @@ class Tally:
 
     def to_dict(self) -> dict[str, Any]:
         counted = {name: getattr(self.counts, name).tolist() for name in ("rows", "errors", "recent")}
-        return {**{name: getattr(self, name) for name in TOTALS}, **counted}
+        groups = [[weight, rows.tolist(), errors.tolist()] for weight, rows, errors in self.counts.groups]
+        return {**{name: getattr(self, name) for name in TOTALS}, **counted, "groups": groups}
 
     def restore(self, stated: Mapping[str, Any]) -> None:
         """Take over what ``to_dict`` wrote down; raise a ValueError where it cannot have been counted."""
         rows, errors = (np.array(stated[name], dtype=np.int64) for name in ("rows", "errors"))
         recent = np.array(stated["recent"], dtype=np.float64)
+        groups = [DrawnGroup(float(weight), *np.array(both, dtype=np.int64)) for weight, *both in stated["groups"]]
         totals = {name: type(getattr(self, name))(stated[name]) for name in TOTALS}
-        shapes = rows.shape == errors.shape == self.counts.rows.shape and recent.shape == self.counts.recent.shape
-        sound = shapes and (errors >= 0).all() and (errors <= rows).all() and (recent >= 0).all()
-        if not sound or min(totals.values()) < 0 or rows[0] > totals["n_rows"]:
+        sound = recent.shape == self.counts.recent.shape and bool((recent >= 0).all()) and min(totals.values()) >= 0
+        sound = sound and all(self._is_sound(*both) for both in [(rows, errors), *(group[1:] for group in groups)])
+        sound = sound and all(0 < group.weight <= 1 and group.rows[0] > 0 for group in groups)
+        if not sound or rows[0] + sum(group.rows[0] for group in groups) > totals["n_rows"]:
             raise ValueError("its counts contradict one another")
-        self.counts.rows, self.counts.errors, self.counts.recent = rows, errors, recent
+        self.counts.rows, self.counts.errors, self.counts.recent, self.counts.groups = rows, errors, recent, groups
         for name, value in totals.items():
             setattr(self, name, value)
+
+    def _is_sound(self, rows: NDArray[np.int64], errors: NDArray[np.int64]) -> bool:
+        """Whether so many rows and errors can have been counted."""
+        if not rows.shape == errors.shape == self.counts.rows.shape:
+            return False
+        return bool(((errors >= 0) & (errors <= rows) & (rows <= rows[0])).all())
