@@ -175,3 +175,52 @@ def test_ctrl_c_leaves_nothing_behind_and_exits_with_130(tmp_path):
     assert "interrupted" in errors
     assert "Traceback" not in errors
     assert list(tmp_path.iterdir()) == []
+
+
+BEGINNING = """
+import sys
+from saccade.cli import main
+
+class Interrupted:
+    def find_spec(self, name, *_):
+        if name == "click":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupted())
+main()
+"""
+
+
+def test_ctrl_c_before_anything_is_imported_shows_no_traceback():
+    done = subprocess.run([sys.executable, "-c", BEGINNING], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+WRITING = """
+import sys, time
+from importlib import import_module
+from pathlib import Path
+from saccade.cli import main
+from saccade.files.writing import writing_whole
+
+def run(arguments):
+    with writing_whole(Path(arguments[0])) as file:
+        file.write(b"half")
+        print("begun", flush=True)
+        time.sleep(60)
+
+import_module("saccade.cli.main").run = run
+main()
+"""
+
+
+def test_a_command_that_is_told_to_end_leaves_nothing_behind(tmp_path):
+    """As services and ``timeout`` tell it."""
+    command = [sys.executable, "-c", WRITING, str(tmp_path / "labels.csv")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "begun\n"
+        assert len(list(tmp_path.iterdir())) == 1
+        process.terminate()
+        assert process.communicate(timeout=60) == ("", "")
+    assert process.returncode == 128 + signal.SIGTERM
+    assert list(tmp_path.iterdir()) == []

@@ -75,6 +75,15 @@ def test_rows_are_counted_on_a_terminal_and_nowhere_else(stream, visible, monkey
 
 
 @pytest.mark.usefixtures("at_once", "asked")
+def test_a_terminal_that_cannot_erase_a_line_shows_none(on_terminal, monkeypatch):
+    monkeypatch.setenv("TERM", "dumb")
+    terminal = on_terminal()
+    with Progress("rows") as reading:
+        reading.advance(1)
+    assert terminal.getvalue() == ""
+
+
+@pytest.mark.usefixtures("at_once", "asked")
 def test_a_known_length_gives_a_share(on_terminal):
     terminal = on_terminal()
     with Progress("rows", label="Learning", length=200) as learning:
@@ -261,6 +270,27 @@ def test_results_stay_apart_from_messages_where_standard_error_is_closed(rows, t
     assert len(lines) == 1 + len(X)
 
 
+def test_results_without_a_standard_output_go_nowhere(rows, tmp_path, monkeypatch, capsys):
+    """As ``>&-`` does, where a service wants the status alone, or a file."""
+    run_it = ["predict", str(tmp_path / "fast.saccade"), str(rows)]
+    monkeypatch.setattr("sys.stdout", None)
+    assert run(run_it) == 0
+    sys.stdout.close()
+    monkeypatch.setattr("sys.stdout", None)
+    assert run([*run_it, "-o", str(tmp_path / "labels.csv")]) == 0
+    sys.stdout.close()
+    assert len((tmp_path / "labels.csv").read_text().splitlines()) == 1 + len(X)
+    assert capsys.readouterr().err.count("3,000 rows") == 2
+
+
+def test_a_standard_input_that_was_closed_is_empty(rows, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", None)
+    assert run(["predict", str(tmp_path / "fast.saccade"), "-"]) == 1
+    sys.stdin.close()
+    assert "AttributeError" not in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("asked")
 def test_warnings_of_a_command_begin_on_a_line_of_their_own(on_terminal):
     terminal = on_terminal()
     from saccade.cli.main import _show_warning

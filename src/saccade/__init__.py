@@ -73,13 +73,15 @@ __all__ = [
 logging.getLogger("saccade").addHandler(logging.NullHandler())
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'saccade' has no attribute {name!r}")
-    home = _HOMES[name]
-    value = import_module(f"saccade.{name}") if home == "saccade" else getattr(import_module(home), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # else a name that is misspelt would be one of any type
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module 'saccade' has no attribute {name!r}")
+        home = _HOMES[name]
+        value = import_module(f"saccade.{name}") if home == "saccade" else getattr(import_module(home), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -25,15 +25,17 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'saccade.dask' has no attribute {name!r}")
-    try:
-        return getattr(import_module(_HOMES[name]), name)
-    except ModuleNotFoundError as missing:
-        raise ImportError(
-            f"saccade.dask needs {missing.name}. Install it with: pip install 'saccade[dask]'", name=missing.name
-        ) from missing
+if not TYPE_CHECKING:  # else a name that is misspelt would be one of any type
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module 'saccade.dask' has no attribute {name!r}")
+        try:
+            return getattr(import_module(_HOMES[name]), name)
+        except ModuleNotFoundError as missing:
+            raise ImportError(
+                f"saccade.dask needs {missing.name}. Install it with: pip install 'saccade[dask]'", name=missing.name
+            ) from missing
 
 
 def __dir__() -> list[str]:

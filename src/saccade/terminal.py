@@ -1,5 +1,6 @@
 """Whether somebody asked to see what is being done, and where that is written: a terminal, and nothing else."""
 
+import os
 import sys
 from contextlib import suppress
 
@@ -28,9 +29,9 @@ def show_progress(on: bool = True) -> None:
 
 
 def is_watched() -> bool:
-    """Whether progress was asked for and standard error is a terminal."""
+    """Whether progress was asked for and standard error is a terminal that can erase a line."""
     with suppress(OSError, ValueError):  # it may have been closed
-        return _asked and sys.stderr is not None and sys.stderr.isatty()
+        return _asked and sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     return False
 
 

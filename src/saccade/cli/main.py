@@ -15,7 +15,7 @@ from saccade.cli.inspect import inspect_model
 from saccade.cli.predict import evaluate, predict
 from saccade.cli.reproduce import reproduce
 from saccade.cli.watch import watch
-from saccade.terminal import WIPE, show_progress
+from saccade.terminal import WIPE, is_watched, show_progress
 from saccade.version import __version__
 
 INTERRUPTED = 130
@@ -34,14 +34,15 @@ for command in (ask, attend, evaluate, fit, inspect_model, predict, reproduce, w
 
 def _show_warning(message: Warning | str, *place: Any, **more: Any) -> None:
     """Print a warning in one line, as errors are, without the place in the code that it comes from."""
-    wipe = WIPE if sys.stderr.isatty() else ""  # a line of progress may stand there
+    wipe = WIPE if is_watched() else ""  # a line of progress may stand there
     print(f"{wipe}saccade: {message}", file=sys.stderr)
 
 
 def run(arguments: list[str]) -> int:
     """Run a command line and return its exit status: 0, 1, 2 for wrong usage, 130 when interrupted."""
-    if sys.stderr is None:  # it was closed, and print would write messages between the results
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - until the end
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # it was closed, and print would write messages between the results
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - until the end
     if isinstance(sys.stdout, io.TextIOWrapper):
         if sys.stdout.isatty():
             sys.stdout.reconfigure(errors="replace")  # for terminals that cannot show a character
