@@ -128,11 +128,13 @@ def test_what_happens_to_a_model_afterwards_changes_nothing(tmp_path):
         np.testing.assert_array_equal(certified.predict(X), reading.label)
 
 
-def test_there_is_no_decision_function_and_asking_for_it_says_why():
+@pytest.mark.parametrize("ranking", ["decision_function", "predict_proba"])
+def test_nothing_ranks_and_asking_for_it_says_why(ranking):
     attentive = attend(LogisticRegression().fit(X[TAUGHT], y[TAUGHT]), X[HELD_OUT], delta=0.1, random_state=0)
-    assert not hasattr(attentive, "decision_function")
-    with pytest.raises(AttributeError, match=r"which side.*full_margin.*estimator_\.predict_proba.*read\(X\)\.margin"):
-        attentive.decision_function(X)
+    assert not hasattr(attentive, ranking)
+    why = rf"no {ranking}: .*which side.*full_margin.*estimator_\.predict_proba.*read\(X\)\.margin"
+    with pytest.raises(AttributeError, match=why):
+        getattr(attentive, ranking)(X)
 
 
 def test_scikit_learn_scores_labels_and_refuses_to_rank():

@@ -11,7 +11,9 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 
 from data import correlated
 from saccade import AttentiveClassifier, CurvedSTST, Full, PassiveAggressive, Pegasos, Perceptron, attend, version
@@ -446,3 +448,34 @@ def test_columns_of_one_name_are_named(table):
 def test_no_model_is_refused_with_what_is_accepted():
     with pytest.raises(TypeError, match=r"model is None. Pass a fitted classifier: .*LightGBM"):
         attend(None, np.ones((3, 2)))
+
+
+def test_model_and_rows_in_the_wrong_order_are_told_apart():
+    X, y = correlated(400, 20, seed=3)
+    with pytest.raises(TypeError, match=r"X is a LogisticRegression, not rows. Pass the fitted model first"):
+        attend(X, LogisticRegression().fit(X, y))
+
+
+def test_a_certified_model_is_certified_anew_by_its_own_model():
+    X, y = correlated(2000, 20, seed=3)
+    attentive = attend(LogisticRegression().fit(X[:500], y[:500]), X[500:], delta=0.1, random_state=0)
+    with pytest.raises(TypeError, match=r"which has been certified.*pass that: model\.estimator_"):
+        attend(attentive, X[500:])
+    again = attend(attentive.estimator_, X[500:], delta=0.1, random_state=0)
+    assert again.certificate_ == attentive.certificate_
+
+
+@pytest.mark.parametrize("listed", [list, np.array, pd.Series, pl.Series])
+def test_texts_are_to_be_vectorized_before(listed):
+    texts, kinds = ["red car", "blue car", "red bus", "blue bus"] * 100, ["red", "blue"] * 200
+    model = make_pipeline(CountVectorizer(), LogisticRegression()).fit(texts, kinds)
+    with pytest.raises(ValueError, match=r"list of texts.* the vectorizer first.*pipeline\[:-1\]\.transform"):
+        attend(model, listed(texts), delta=0.1)
+    attentive = attend(model[-1], model[:-1].transform(texts), delta=0.1, random_state=0)
+    assert attentive.predict(model[:-1].transform(["red bus", "blue car"])).tolist() == ["red", "blue"]
+
+
+def test_too_few_rows_to_split_say_what_is_needed():
+    X, y = correlated(400, 20, seed=3)
+    with pytest.raises(ValueError, match=r"X has 1 rows, too few to plan.*hundreds of each class"):
+        attend(LogisticRegression().fit(X, y), X[:1])

@@ -7,7 +7,7 @@ from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier, SGDClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
@@ -73,6 +73,7 @@ def test_frozen_models_sparse_weights_and_our_own_learners():
         (KNeighborsClassifier().fit(X, y), "KNeighborsClassifier is no model that can be read part by part"),
         (make_pipeline(Normalizer(), LogisticRegression()).fit(X, y), r"Normalizer\(\) mixes the columns"),
         (make_pipeline(PCA(2), LogisticRegression()).fit(X, y), "PCA.* mixes the columns"),
+        (Ridge().fit(X, y), "Ridge is no model .* It is a regressor, which gives no labels"),
         (3, "not an estimator"),
     ],
 )

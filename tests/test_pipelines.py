@@ -15,6 +15,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.decomposition import PCA
 from sklearn.ensemble import StackingClassifier, VotingClassifier
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.feature_selection import SelectFromModel, SelectKBest, VarianceThreshold
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import KNNImputer, SimpleImputer
@@ -304,6 +305,14 @@ def test_any_transformer_of_one_column_is_used_as_it_is():
     together.fit(rows, score > 0)
     with pytest.raises(TypeError, match=r"Squared\(\) is not known to work column by column.*one column at a time"):
         take_apart(together)
+
+
+def test_a_vectorizer_is_to_be_applied_before():
+    texts = pd.DataFrame({"text": ["red car", "blue car"] * 50})
+    words = ColumnTransformer([("words", TfidfVectorizer(), "text")])
+    model = make_pipeline(words, LogisticRegression()).fit(texts, [0, 1] * 50)
+    with pytest.raises(TypeError, match=r"TfidfVectorizer.* words of a text.*Apply it first.*the model behind it"):
+        take_apart(model)
 
 
 @pytest.mark.parametrize("step", [PCA(2), Normalizer(), KNNImputer()], ids=str)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saccade.planning.prices import price_list
+from saccade.planning.prices import places_of, position_of, price_list
 
 NAMES = ["age", "glucose", "iron", "weight"]
 
@@ -70,3 +70,9 @@ def test_without_groups_every_feature_costs_its_own(costs, random):
 def test_prices_that_cannot_be_are_refused(costs, groups, message):
     with pytest.raises(ValueError, match=message):
         price_list(costs, groups, 4, NAMES)
+
+
+@pytest.mark.parametrize(("n", "said"), [(2, r"are a, b\.$"), (6, r"are a, b, c, d, e, …\.$")])
+def test_an_unknown_feature_is_answered_with_those_that_there_are(n, said):
+    with pytest.raises(ValueError, match=rf"no feature 'z'\. The features {said}"):
+        position_of("z", n, places_of("abcdef"[:n]), "costs")

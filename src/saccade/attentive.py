@@ -65,6 +65,15 @@ _log = logging.getLogger(__name__)
 FITTING_SHARE = 0.75
 
 
+def _no_rank(name: str) -> AttributeError:
+    return AttributeError(
+        f"AttentiveClassifier has no {name}: the margin at which a reading stopped says on which side of the threshold "
+        "a row lies, and not how far. Use full_margin(X) for margins from all features, estimator_.predict_proba(X) "
+        "for probabilities, read(X).margin for the margin at the stop, and threshold= to change where the label "
+        "changes."
+    )
+
+
 def attend(
     model: Any,
     X: Any,
@@ -122,6 +131,13 @@ when_too_few, n_jobs, random_state
     """
     if model is None:
         raise TypeError(f"model is None. Pass a fitted classifier: {ACCEPTED}.")
+    if hasattr(X, "predict") and not hasattr(model, "predict"):
+        raise TypeError(f"X is a {type(X).__name__}, not rows. Pass the fitted model first, and then the rows.")
+    if isinstance(model, AttentiveClassifier):
+        raise TypeError(
+            "model is an AttentiveClassifier, which has been certified. To certify its model anew pass that: "
+            "model.estimator_."
+        )
     return AttentiveClassifier(
         FrozenEstimator(model),
         delta=delta,
@@ -343,12 +359,12 @@ class AttentiveClassifier(AskingMixin, ShowingMixin, ClassifierMixin, MetaEstima
     @property
     def decision_function(self) -> NoReturn:
         """There is none: an early margin ranks nothing."""
-        raise AttributeError(
-            "AttentiveClassifier has no decision_function: the margin at which a reading stopped says on which side of "
-            "the threshold a row lies, and not how far. Use full_margin(X) for margins from all features, "
-            "estimator_.predict_proba(X) for probabilities, read(X).margin for the margin at the stop, and threshold= "
-            "to change where the label changes."
-        )
+        raise _no_rank("decision_function")
+
+    @property
+    def predict_proba(self) -> NoReturn:
+        """There is none: an early margin is no probability."""
+        raise _no_rank("predict_proba")
 
     def full_margin(self, X: Any) -> NDArray[np.float64]:
         """Return the margins from all features, measured from the threshold; of a Dask collection lazily."""

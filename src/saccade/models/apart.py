@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from sklearn.base import RegressorMixin
+
 from saccade.models import ebm
 from saccade.models.additive import Additive
 from saccade.models.pipelines import apart as pipelines
@@ -25,4 +27,5 @@ def take_apart(model: Any) -> Additive:
             return additive
     inner = innermost(model)
     what = type(inner).__name__ if hasattr(inner, "fit") else f"{inner!r} is not an estimator, and"
-    raise TypeError(f"{what} is no model that can be read part by part. Accepted are {ACCEPTED}.")
+    why = " It is a regressor, which gives no labels to agree with." if isinstance(inner, RegressorMixin) else ""
+    raise TypeError(f"{what} is no model that can be read part by part.{why} Accepted are {ACCEPTED}.")

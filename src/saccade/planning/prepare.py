@@ -68,7 +68,10 @@ def split_rows(
     planning = planning[: min(MOST_PLANNING_ROWS, MOST_PLANNING_VALUES // n_parts)]
     if planning.size == 0 or calibration.size == 0:
         given = planning.size + calibration.size
-        raise ValueError(f"{given} rows are too few to plan on some and calibrate on others.")
+        raise ValueError(
+            f"X has {given} rows, too few to plan on some and calibrate on others. Pass rows that the model was not "
+            "fitted on, hundreds of each class."
+        )
     return planning, calibration
 
 

@@ -135,7 +135,8 @@ def position_of(feature: Any, n_features: int, places: Mapping[str, int], where:
         return places[feature]
     if isinstance(feature, int | np.integer) and not isinstance(feature, bool) and 0 <= feature < n_features:
         return int(feature)
-    known = f"{', '.join(list(places)[:5])}, …" if places else f"0 to {n_features - 1}"
+    more = ", …" if len(places) > 5 else ""
+    known = ", ".join(list(places)[:5]) + more if places else f"0 to {n_features - 1}"
     raise ValueError(f"{where}: there is no feature {feature!r}. The features are {known}.")
 
 

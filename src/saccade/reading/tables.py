@@ -196,8 +196,20 @@ def _arrow_values(column: Any) -> Column:
     return np.asarray(whole.to_numpy(zero_copy_only=False))
 
 
+def _is_texts(X: Any) -> bool:
+    """Whether X is a sequence of texts, as vectorizers take it."""
+    listed = isinstance(X, list | tuple) or len(getattr(X, "shape", ())) == 1
+    return listed and not is_collection(X) and any(isinstance(value, str) for value in X[:1])
+
+
 def refuse_other_containers(X: Any) -> None:
     """Raise where X is of a kind that holds no rows, or none yet."""
+    if _is_texts(X):
+        raise ValueError(
+            "X is a list of texts, not an array or a table of rows: what can be left unread are columns, not words. "
+            "Apply the vectorizer first, and use the model behind it on the rows that it makes: of a pipeline "
+            "attend(pipeline[-1], pipeline[:-1].transform(texts))."
+        )
     if isinstance(X, np.ndarray) or sp.issparse(X):  # a DOK matrix is a mapping too
         return
     if is_collection(X):

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.compose import ColumnTransformer
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 from sklearn.feature_selection import SelectorMixin
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.utils.validation import check_is_fitted
@@ -31,6 +32,12 @@ def transformed(step: Any, blocks: Blocks, names: Sequence[str] | None) -> Block
         return _by_column(step, blocks)
     if isinstance(step, FeatureUnion):
         return _side_by_side(step, blocks, names)
+    if _takes_texts(step):
+        raise RefusedError(
+            step,
+            "makes features of the words of a text, none of which is a column. Apply it first, and pass the model "
+            "behind it, with rows as they come out of it.",
+        )
     check_is_fitted(step)
     known = STEPS.get(type(step))
     if known is None and not type(step).__module__.startswith("sklearn."):
@@ -46,6 +53,10 @@ def transformed(step: Any, blocks: Blocks, names: Sequence[str] | None) -> Block
     raise RefusedError(step, "mixes the columns of a row, or is not known here, so that no column adds by itself.")
 
 
+def _takes_texts(step: Any) -> bool:
+    return isinstance(step, CountVectorizer | HashingVectorizer)
+
+
 def _by_column(step: ColumnTransformer, blocks: Blocks) -> Blocks:
     check_is_fitted(step)
     n, names = counted(blocks), getattr(step, "feature_names_in_", None)
@@ -54,7 +65,7 @@ def _by_column(step: ColumnTransformer, blocks: Blocks) -> Blocks:
         places = _places(columns, n, names)
         if places.size == 0 or (isinstance(inner, str) and inner == "drop"):
             continue
-        if np.ndim(columns) == 0 and not isinstance(columns, slice):
+        if np.ndim(columns) == 0 and not isinstance(columns, slice) and not _takes_texts(inner):
             raise RefusedError(
                 inner, f"({name!r} in a ColumnTransformer) takes a column as one dimension. Pass a list."
             )
