@@ -6,12 +6,12 @@ import os
 import pty
 import signal
 import subprocess
-import sys
 import time
 from typing import NamedTuple
 
 import pandas as pd
 import pytest
+from interruptible import INTERRUPTIBLE
 from sklearn.linear_model import LogisticRegression
 
 import saccade
@@ -241,7 +241,7 @@ def test_files_that_cannot_be_asked_are_refused(ask, rows, tmp_path):
 
 def test_ctrl_c_at_a_question_exits_with_130(model):
     terminal, at_other_end = pty.openpty()
-    command = [sys.executable, "-c", "from saccade.cli import main; main()", "ask"]
+    command = [*INTERRUPTIBLE, "ask"]
     with subprocess.Popen(
         [*command, model], stdin=at_other_end, stdout=subprocess.PIPE, stderr=at_other_end
     ) as process:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from urllib.error import URLError
 
 import pytest
+from interruptible import INTERRUPTIBLE
 
 from saccade import __version__
 from saccade.cli.main import run
@@ -165,7 +166,7 @@ def test_a_page_that_cannot_be_finished_leaves_the_old_one(at_once, tmp_path, mo
 
 
 def test_ctrl_c_leaves_nothing_behind_and_exits_with_130(tmp_path):
-    arguments = [*COMMAND, "reproduce", "--out", str(tmp_path / "page.html")]
+    arguments = [*INTERRUPTIBLE, "reproduce", "--out", str(tmp_path / "page.html")]
     process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     time.sleep(4)  # long enough for the experiments to have begun, far too short for them to end
     process.send_signal(signal.SIGINT)

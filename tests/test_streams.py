@@ -435,4 +435,4 @@ def test_labels_of_a_file_are_found_among_classes_by_text_or_number(tmp_path):
     with open_data(str(tmp_path / "a.parquet"), Wanted("k")) as source:
         for batch in read(source)[0]:
             seen.add(batch.y)
-    assert seen.labels(0).classes.tolist() == [False, True]
+    assert seen.labels(BadRows("a.parquet", skip=False)).classes.tolist() == [False, True]

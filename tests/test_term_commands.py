@@ -130,7 +130,7 @@ def test_a_row_that_the_model_refuses_is_a_bad_row_that_names_row_and_column(col
     got = predicted(name, "--skip-bad")
     assert got["label"].isna().to_numpy().nonzero()[0].tolist() == [41]
     np.testing.assert_array_equal(got["label"].drop(41), model.predict(NEW.drop(41)))
-    assert "1 bad rows were passed over" in capsys.readouterr().err
+    assert "1 bad row was passed over" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["new.csv", "new.parquet"])
@@ -221,7 +221,7 @@ def test_rows_that_a_model_refuses_are_bad_rows_of_attend(folder, capsys):
     assert run(["attend", "model.saccade", "rows.parquet", *options]) == 1
     assert "row 7: a value is missing or not finite ('level' is missing)" in capsys.readouterr().err
     assert run(["attend", "model.saccade", "rows.csv", "--skip-bad", *options]) == 0
-    assert "1 bad rows were passed over" in capsys.readouterr().err
+    assert "1 bad row was passed over" in capsys.readouterr().err
 
 
 N = 6000

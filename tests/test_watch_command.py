@@ -77,7 +77,7 @@ def test_row_groups_are_batches_and_audit_the_same_rows(folder, capsys):
 
 @pytest.mark.filterwarnings("always")
 def test_a_broken_promise_is_the_exit_status(folder, capsys):
-    assert run(["watch", "m.saccade", "bad.csv", "--share", "0.5", "--random-state", "3"]) == 1
+    assert run(["watch", "m.saccade", "bad.csv", "--share", "0.5", "--random-state", "3"]) == 3
     captured = capsys.readouterr()
     assert json.loads(captured.out)["state"] == "broken"
     assert captured.err.startswith("saccade: The promise is broken")

@@ -138,11 +138,11 @@ def attend(
 
         print_record({"model": str(out), **asdict(certificate), "most_read": most, "bad rows": bad.count}, as_json)
     else:
-        print(certificate, f"No row needs more than {most:,} of them.")
+        print(certificate, *([f"No row needs more than {most:,} of them."] if most < certificate.n_features else []))
         if fewest == "columns" and most == certificate.n_features:
             print("no smaller number of columns keeps the promise: a row may ask for all", file=sys.stderr)
         if bad.count:
-            print(f"{bad.count:,} bad rows were passed over", file=sys.stderr)
+            print(bad.passed_over, file=sys.stderr)
 
 
 def _as_options(message: str) -> str:

@@ -268,14 +268,14 @@ def opened(data: str, wanted: "Wanted", kind: str | None) -> Iterator["DataFile"
 
 
 def print_record(record: dict[str, Any], as_json: bool) -> None:
-    """Print names and values, or one JSON object."""
+    """Print names and values, those that there are, or one JSON object."""
     if as_json:
         print(json.dumps(record, default=_plain))
         return
-    width = max(map(len, record))
-    for name, value in record.items():
-        shown = f"{value:.6g}" if isinstance(value, float) else "" if value is None else str(value)
-        print(f"{name:{width}}  {shown}")
+    known = {name: value for name, value in record.items() if value is not None}
+    width = max(map(len, known))
+    for name, value in known.items():
+        print(f"{name:{width}}  {f'{value:.6g}' if isinstance(value, float) else value}")
 
 
 def _plain(value: Any) -> Any:

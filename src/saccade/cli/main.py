@@ -39,7 +39,7 @@ def _show_warning(message: Warning | str, *place: Any, **more: Any) -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run a command line and return its exit status: 0, 1, 2 for wrong usage, 130 when interrupted."""
+    """Run a command line and return its exit status: 0, 1, 2 for wrong usage, 3 by ``watch``, 130 when interrupted."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # it was closed, and print would write messages between the results
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - until the end

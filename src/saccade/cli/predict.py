@@ -74,7 +74,7 @@ def predict(
             rows, features = rows + len(piece.reading), features + int(piece.reading.n_read.sum())
             read += piece.bytes_read
     share = f"{read:,} of {source.size:,} bytes were read"
-    skipped = f"; {bad.count} bad rows were passed over" if bad.count else ""
+    skipped = f"; {bad.passed_over}" if bad.count else ""
     each = f"{features / max(rows, 1):.1f} {_noun(saved.model)} per row"
     print(f"{rows:,} rows, {each}; {share}{skipped}", file=sys.stderr)
 
@@ -134,7 +134,7 @@ def evaluate(
         held_out = saved.origin.held_out if known == "same" else None
         measured = measure(saved.model, source, bad, held_out)
     if measured.rows == 0:
-        raise click.ClickException(f"{data} has no rows to measure on; {bad.count} bad rows were passed over.")
+        raise click.ClickException(f"{data} has no rows to measure on; {bad.passed_over}.")
     if measured.compared < measured.rows:
         print(
             f"{measured.rows - measured.compared:,} of {measured.rows:,} rows are not compared with the full read: "

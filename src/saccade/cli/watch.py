@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from saccade.data.batches import DataFile, Wanted
     from saccade.watching.watch import Watch
 
+# The exit status that says so: 1 is for errors, 2 for wrong usage.
+BROKEN = 3
+
 
 @click.command(short_help="Audit a certified model on rows as they come.")
 @click.argument("model", type=click.Path(path_type=Path))
@@ -62,7 +65,7 @@ def watch(
     """Read the rows of DATA by the plan of MODEL, a share of them in full as well, and say whether the promise holds.
 
     DATA may be -: rows of CSV on standard input, which are read as they come. One line of JSON is printed for each
-    batch, about all rows so far. The exit status is 1 if the promise was broken after any batch, else 0.
+    batch, about all rows so far. The exit status is 3 if the promise was broken after any batch.
     """
     from saccade.data.batches import BadRows
     from saccade.data.reading import read_rows
@@ -86,7 +89,7 @@ def watch(
                     print(json.dumps(_line(watching, batch, n_bad + bad.count), default=str), flush=True)
                     _kept(watching, state)
             n_bad += bad.count
-    return int(broken)
+    return BROKEN if broken else 0
 
 
 def _sources(data: str, wanted: "Wanted", kind: str | None, rows: int) -> Iterator["DataFile"]:

@@ -155,6 +155,11 @@ class BadRows:
         """Name another file in messages, and number rows from its first."""
         self.path, self.row = path, 0
 
+    @property
+    def passed_over(self) -> str:
+        """How many were counted, in words."""
+        return f"{self.count:,} bad {'row was' if self.count == 1 else 'rows were'} passed over"
+
     def count_or_raise(self, count: int, first: Callable[[], tuple[str, str]], of: int = 0) -> None:
         """Count bad rows, or raise an error about the first: ``first`` gives its place and what is wrong.
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from saccade.data.batches import BadRows
 from saccade.exceptions import DataFileError
 
 __all__ = [
@@ -62,7 +63,7 @@ class LabelsSeen:
                 f"{shown_labels(self._written)}. saccade learns classes: name the column that has them as the target."
             )
 
-    def labels(self, passed_over: int) -> Labels:
+    def labels(self, bad: BadRows) -> Labels:
         """Return all labels, once the file is read: a learner must know all classes before it learns."""
         if len(self._written) > max(2, self._rows // 2):
             self._check_not_continuous()
@@ -70,7 +71,7 @@ class LabelsSeen:
         boolean = all(isinstance(label, bool) for label in listed)
         classes = np.array(listed) if boolean else labels_from_texts([_as_text(label) for label in listed])
         if classes.size < 2:
-            passed = f", and {passed_over} bad rows were passed over" if passed_over else ""
+            passed = f", and {bad.passed_over}" if bad.count else ""
             raise DataFileError(
                 f"{self._path} has {classes.size} classes, {listed}{passed}: learning needs at least two."
             )

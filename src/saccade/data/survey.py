@@ -52,7 +52,7 @@ def survey(
             moments.add((batch if held_out is None else held_out.split(batch, first)[0]).X)
         first += batch.good.size
         progress(batch.X.shape[0], batch.end)
-    return seen.labels(bad.count)
+    return seen.labels(bad)
 
 
 def survey_table(
