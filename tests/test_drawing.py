@@ -146,6 +146,22 @@ def test_a_digit_is_drawn_by_finger_and_the_page_stays(browser, path):
     context.close()
 
 
+def test_on_a_phone_the_label_stands_beside_the_pad_and_fingers_meet_every_button(browser, path):
+    context = browser.new_context(viewport={"width": 380, "height": 800}, has_touch=True, reduced_motion="reduce")
+    seen = context.new_page()
+    seen.goto(path.as_uri())
+    pad, said, read = (seen.query_selector(name).bounding_box() for name in ("#pad", "#said", "#read"))
+    for result in (said, read):
+        assert result["x"] > pad["x"] + pad["width"]
+        assert pad["y"] < result["y"] < pad["y"] + pad["height"]
+    assert seen.query_selector("#eye").bounding_box()["width"] > 120
+    for control in seen.query_selector_all("#draw button, nav a"):
+        box = control.bounding_box()
+        assert box["height"] >= 40
+        assert box["width"] >= 40
+    context.close()
+
+
 def test_a_digit_is_drawn_by_keyboard(seen):
     seen.focus("#pad")
     for key, times in [("ArrowUp", 9), (" ", 1), ("ArrowDown", 18), (" ", 1)]:
