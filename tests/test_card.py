@@ -134,6 +134,20 @@ def test_the_curve_is_described_to_those_who_cannot_see_it():
     assert re.search(r'<svg role="img" aria-label="Half of the rows were decided after \d+ feature', shown)
 
 
+def test_no_heading_of_a_card_is_broken_within_a_word(browser):
+    seen = browser.new_page(viewport={"width": 380, "height": 900})
+    for name in ("groups", "endless names", "a level for each of 40 classes"):
+        seen.set_content(card(MODELS[name]()))
+        broken = seen.evaluate(
+            """[...document.querySelectorAll("th")].filter(head => {
+                const lines = [...head.childNodes].map(text => { const range = document.createRange();
+                    range.selectNodeContents(text); return range.getClientRects().length; });
+                return lines[0] > head.textContent.split(" ").length; }).map(head => head.textContent)"""
+        )
+        assert broken == []
+    seen.close()
+
+
 def test_names_are_text_however_they_look():
     shown = card(hostile())
     text = " ".join(Tags(shown).text)

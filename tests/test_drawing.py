@@ -10,6 +10,7 @@ from saccade.reading.plan import Plan, decided
 from saccade.reading.reader import read_plan
 from saccade.study.experiments.digits import scaled
 from saccade.study.experiments.ten_digits import in_single_precision
+from saccade.study.experiments.upright import upright
 from saccade.study.report.drawing import packed, packed_plan
 
 WAIT = 60_000  # milliseconds at most: other tests may keep all cores busy
@@ -55,7 +56,7 @@ def assert_read_alike(seen, plan, X):
 
 def test_a_thousand_test_digits_are_read_as_python_reads_them(seen, reproduction):
     _, _, X_test, _ = load_mnist(None)
-    outcome = assert_read_alike(seen, reproduction.ten_digits.reader.plan, scaled(X_test[:1000]))
+    outcome = assert_read_alike(seen, reproduction.ten_digits.reader.plan, scaled(upright(X_test[:1000])))
     assert np.unique(outcome.n_read).size > 10
 
 
@@ -145,6 +146,22 @@ def test_a_digit_is_drawn_by_finger_and_the_page_stays(browser, path):
     context.close()
 
 
+def test_on_a_phone_the_label_stands_beside_the_pad_and_fingers_meet_every_button(browser, path):
+    context = browser.new_context(viewport={"width": 380, "height": 800}, has_touch=True, reduced_motion="reduce")
+    seen = context.new_page()
+    seen.goto(path.as_uri())
+    pad, said, read = (seen.query_selector(name).bounding_box() for name in ("#pad", "#said", "#read"))
+    for result in (said, read):
+        assert result["x"] > pad["x"] + pad["width"]
+        assert pad["y"] < result["y"] < pad["y"] + pad["height"]
+    assert seen.query_selector("#eye").bounding_box()["width"] > 120
+    for control in seen.query_selector_all("#draw button, nav a"):
+        box = control.bounding_box()
+        assert box["height"] >= 40
+        assert box["width"] >= 40
+    context.close()
+
+
 def test_a_digit_is_drawn_by_keyboard(seen):
     seen.focus("#pad")
     for key, times in [("ArrowUp", 9), (" ", 1), ("ArrowDown", 18), (" ", 1)]:
@@ -208,6 +225,35 @@ def test_a_drawing_becomes_an_image_such_as_mnist_has(seen):
     assert shades.max() == 255
     dot = image_of(seen, [[[3, 3], [3, 3]]])
     assert 3 <= np.count_nonzero(dot) <= 16  # a dot stays one
+
+
+def leaning(lean, *strokes):
+    return [(stroke @ [[1, 0], [-lean, 1]] + [14 * lean, 0]).tolist() for stroke in strokes]
+
+
+def eight(waist, width):
+    """Return an eight in one stroke: where its strokes cross, from the top, and its width, as shares of its height."""
+    turn = np.linspace(0, 2 * np.pi, 60)
+    half = np.where(np.cos(turn) > 0, waist, 1 - waist)
+    return np.column_stack([14 + 18 * width * half * np.sin(2 * turn), 5 + 18 * (waist - half * np.cos(turn))])
+
+
+def test_a_drawing_is_set_upright_as_test_digits_are(seen):
+    stroke = eight(0.45, 0.6)
+    straight = image_of(seen, leaning(0, stroke))
+    for lean in (-0.4, 0.5):
+        shades = image_of(seen, leaning(lean, stroke))
+        assert np.abs(shades - straight).mean() < 3
+        again = upright(shades.astype(np.uint8).reshape(1, -1)).reshape(28, 28)
+        assert np.abs(again - shades).mean() < 3
+
+
+@pytest.mark.parametrize("lean", [-0.3, 0, 0.3, 0.6])
+def test_eights_are_read_as_eights_however_they_lean(seen, reproduction, lean):
+    drawn = [eight(waist, width) for waist in (0.4, 0.45, 0.5) for width in (0.5, 0.65)]
+    images = np.array([image_of(seen, leaning(lean, stroke)).ravel() for stroke in drawn], dtype=np.uint8)
+    outcome = read_plan(reproduction.ten_digits.reader.plan, ArraySource(scaled(images)))
+    assert np.mean(decided(outcome.margin) == 8) >= 0.8
 
 
 def drawn(seen):

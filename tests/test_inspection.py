@@ -18,6 +18,7 @@ from data import correlated
 from saccade.planning.prices import group_names, price_list
 from saccade.showing.card import card
 from saccade.showing.outline import Outline
+from saccade.showing.words import money
 from saccade.study.report.inspection import render
 
 SAVED = Path(__file__).parent / "models"
@@ -156,7 +157,7 @@ def test_the_page_lists_names_prices_groups_and_shares():
         assert f"{record.lost:,} (" in said
     assert "sample" in said
     assert "paid" in said
-    assert f"cost {outline.spent_per_row():.4g} on average" in said
+    assert f"cost {money(outline.spent_per_row(), 4)} on average" in said
 
 
 def test_long_tails_are_counted():

@@ -69,6 +69,17 @@ def test_no_legend_covers_a_plot(again):
             assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
 
 
+def test_no_label_is_cut_off_at_the_edge_of_a_plot(again):
+    _, drawn = again
+    for figure in drawn:
+        edge = figure.bbox.padded(0.75)
+        for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis) if axes.axison):
+            if axis.label.get_text():
+                box = axis.label.get_window_extent()
+                assert edge.x0 <= box.x0 < box.x1 <= edge.x1, axis.label.get_text()
+                assert edge.y0 <= box.y0 < box.y1 <= edge.y1, axis.label.get_text()
+
+
 def test_the_same_records_give_the_same_bytes(again, html):
     assert again[0] == html
 

@@ -24,6 +24,7 @@ ROW = "display:flex;flex-wrap:wrap;gap:.2em 2.5em;align-items:flex-start"
 QUIET = "margin:.3em 0;opacity:.8;font-size:.9em"
 CELL = "padding:.1em 1em .1em 0;text-align:left;vertical-align:top;background:none"
 NUMBER = f"{CELL};white-space:nowrap"
+HEAD = f"{CELL};overflow-wrap:normal"  # no heading is broken within a word
 
 
 def card(model: Certified) -> str:
@@ -87,14 +88,14 @@ def _cells(outline: Outline, step: Step) -> list[str]:
     if outline.priced:
         cells.append(price(step.price))
     if step.decided is not None:
-        cells.append(share(step.decided))
+        cells.append(escape(share(step.decided)))
     return cells
 
 
 def _table(heads: list[str], rows: list[list[str]], below: str) -> str:
     """Return cells, which are HTML, under their headings; the first of a row is a name, the others are numbers."""
     styles = [CELL, *[NUMBER] * (len(heads) - 1)]
-    lines = ["".join(f'<th scope="col" style="{CELL}">{name}</th>' for name in heads)]
+    lines = ["".join(f'<th scope="col" style="{HEAD}">{name}</th>' for name in heads)]
     for row in rows:
         lines.append("".join(f'<td style="{style}">{cell}</td>' for style, cell in zip(styles, row, strict=True)))
     body = "".join(f"<tr>{line}</tr>" for line in lines)

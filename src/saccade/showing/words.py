@@ -8,19 +8,22 @@ from saccade.promises.certificate import Certificate, percent
 from saccade.promises.evidence import rows_needed
 from saccade.showing.outline import Certified, Outline
 
-__all__ = ["headline", "milestones", "plural", "price", "share", "shortened", "why_nothing"]
+__all__ = ["headline", "milestones", "money", "plural", "price", "share", "shortened", "why_nothing"]
 
 # Shares of rows, for which is said how much it took to decide them.
 MILESTONES = {0.5: "half", 0.9: "90 %", 0.99: "99 %"}
 
 
 def share(part: float) -> str:
-    """Return a share with one decimal, rounded down: 100 % is all.
+    """Return a share with one decimal, rounded down: 100 % is all, and 0 % is none.
 
-    >>> share(1.0), share(0.99999), share(0.0)
-    ('100 %', '99.9 %', '0 %')
+    >>> share(1.0), share(0.99999), share(0.0004), share(0.0)
+    ('100 %', '99.9 %', '< 0.1 %', '0 %')
     """
-    return f"{100 * part:.0f} %" if part in (0, 1) else f"{math.floor(1000 * part + 1e-6) / 10:.1f} %"
+    if part in (0, 1):
+        return f"{100 * part:.0f} %"
+    down = math.floor(1000 * part + 1e-6) / 10
+    return f"{down:.1f} %" if down else "< 0.1 %"
 
 
 def shortened(text: str, most: int) -> str:
@@ -44,10 +47,19 @@ def plural(count: int, noun: str) -> str:
 def price(paid: float | None) -> str:
     """Return what a step costs, in the user's own units.
 
-    >>> price(2.5), price(0.0), price(None)
-    ('2.5', '0', 'paid')
+    >>> price(2.5), price(0.0), price(1234567.0), price(None)
+    ('2.5', '0', '1,234,567', 'paid')
     """
-    return "paid" if paid is None else f"{paid:.6g}"
+    return "paid" if paid is None else money(paid)
+
+
+def money(amount: float, digits: int = 6) -> str:
+    """Return an amount with so many digits: written out, unless it is very large or very small.
+
+    >>> money(792213.5, 4), money(0.25), money(3e-7), money(1e16)
+    ('792,214', '0.25', '3e-07', '1e+16')
+    """
+    return f"{amount:,.0f}" if 10 ** min(digits, 4) <= amount < 1e15 else f"{amount:.{digits}g}"
 
 
 def milestones(outline: Outline) -> str:

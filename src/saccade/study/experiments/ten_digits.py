@@ -12,6 +12,7 @@ from saccade.reading.arrays import ArraySource
 from saccade.reading.plan import Plan, decided
 from saccade.reading.reader import read_plan
 from saccade.study.experiments.digits import N_PIXELS, Score, derived_seed, scaled
+from saccade.study.experiments.upright import upright
 
 DELTA = 0.05
 LAM = 1e-4
@@ -23,7 +24,7 @@ EFFORTS = (0.1, 0.5, 0.95)
 
 @dataclass(frozen=True, eq=False)
 class Reader:
-    """A plan whose weights are single precision numbers, and test digits to try it on."""
+    """A plan whose weights are single precision numbers, and test digits to try it on, set upright."""
 
     plan: Plan
     images: NDArray[np.uint8]  # (digits, 784)
@@ -41,14 +42,16 @@ class TenDigits:
 
 
 def learn_ten(rows: int, seed: int) -> TenDigits:
-    """Learn ten digits from some of the training images, and plan on others for the fewest pixels."""
+    """Learn ten digits from some of the training images, set upright, and plan on others for the fewest pixels."""
     X, y, X_test, y_test = load_mnist(None)
     chosen = np.random.default_rng(derived_seed(seed)).permutation(y.size)[:rows]
     taught, held_out = np.split(chosen, [round(TAUGHT * rows)])
-    model = Pegasos(lam=LAM, random_state=derived_seed(seed)).fit(scaled(X[taught]), y[taught])
+    X_test = upright(X_test)
+    model = Pegasos(lam=LAM, random_state=derived_seed(seed)).fit(scaled(upright(X[taught])), y[taught])
     # A price for each pixel and none for a look: the sum is looked at after every few pixels.
     prices = np.ones(N_PIXELS)
-    attentive = attend(model, scaled(X[held_out]), delta=DELTA, costs=prices, random_state=derived_seed(seed))
+    rows_to_plan_on = scaled(upright(X[held_out]))
+    attentive = attend(model, rows_to_plan_on, delta=DELTA, costs=prices, random_state=derived_seed(seed))
     plan = in_single_precision(attentive.plan_)
     stopped, full = (read_plan(how, ArraySource(scaled(X_test))) for how in (plan, plan.without_stops()))
     label, full_label = decided(stopped.margin), decided(full.margin)

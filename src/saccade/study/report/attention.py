@@ -69,7 +69,7 @@ def _describe(image: DigitRead) -> list[str]:
     ]
 
 
-_HEADER = ("digit", "said", "pixels read", "margin at the end", "")
+_HEADER = ("digit", "said", "pixels read", "margin at the end", "ending")
 
 
 def _easy_and_hard(attention: Attention) -> Exhibit:

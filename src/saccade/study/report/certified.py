@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from saccade.attentive import AttentiveClassifier
 from saccade.promises.certificate import ClassRecord, percent
 from saccade.showing.outline import Outline, Step
-from saccade.showing.words import milestones, plural, price, why_nothing
+from saccade.showing.words import milestones, money, plural, price, why_nothing
 from saccade.study.report.exhibits import BLUE, draw
 from saccade.study.report.listing import MOST_LISTED, Cell, Listing, Section, listed
 from saccade.study.report.plans import draw_thresholds, scale_by_count
@@ -153,9 +153,11 @@ def _spending(outline: Outline) -> str:
     total, spent = outline.price_of_all, outline.spent_per_row()
     said = "Prices are in your own units; what is bought together is paid for once"
     if spent is None:
-        return f"{said}. All of it costs {total:.6g}."
+        return f"{said}. All of it costs {money(total)}."
     at_most = "at most " if outline.plan.of_trees else ""
-    return f"{said}. A calibration row cost {at_most}{spent:.4g} on average, where all of it costs {total:.6g}."
+    return (
+        f"{said}. A calibration row cost {at_most}{money(spent, 4)} on average, where all of it costs {money(total)}."
+    )
 
 
 def _some(names: tuple[str, ...]) -> str:

@@ -58,5 +58,6 @@ def words(ten: TenDigits) -> str:
         f"{ten.changed:.1f} % get another label than from all pixels, and {stopped:.1f} % the right one, where all "
         f"pixels give {full:.1f} %. It is planned so that at most {100 * ten.delta:.0f} % of any digit's images change "
         "their label. That is a promise about images like MNIST's; a drawing is made like them, but comes from "
-        "elsewhere."
+        "elsewhere. All images, the drawing too, are set upright before they are read: their ink is centred, as MNIST "
+        "has it, and sheared until it does not lean."
     )

@@ -79,6 +79,7 @@ def _heat_map(
             xticks=range(9), yticks=range(1, 10), xlim=(-0.5, 8.5), ylim=(9.5, 0.5), xlabel="digit", ylabel="digit"
         )
         axes.set_aspect("equal")
+        figure.set_layout_engine("compressed", w_pad=0.1)  # squares leave the label on the left no room otherwise
 
     rows = [[str(b), *(f"{grid[b, a]:{spec}}" if a < b else "" for a in range(9))] for b in range(1, 10)]
     return Exhibit(title, caption, draw(title, paint, height=3.6), Table(says, ["vs", *map(str, range(9))], rows))

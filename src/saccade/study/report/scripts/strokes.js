@@ -1,10 +1,11 @@
-// From strokes to an image such as MNIST's: scaled to a box of 20 by 20 pixels, antialiased, and placed with the centre
-// of its mass in the centre of 28 by 28.
+// From strokes to an image such as MNIST's, set upright: scaled to a box of 20 by 20 pixels, antialiased, and placed with
+// the centre of its mass in the centre of 28 by 28.
 
 const SIDE = 28;
 const BOX = 20;
 const RADIUS = 1.2; // of the pen, in pixels of the image, about as thick as MNIST's strokes are
 const CENTRE = 14; // where MNIST has the centre of mass, counted from the middle of the first pixel
+const MOST_LEAN = 1; // columns a row: what lies is not made to stand
 const SMALLEST = 4; // a drawing that is smaller on the pad than this is not blown up to the whole box
 
 /** Return the distance of a point from the segment between two others. */
@@ -62,8 +63,20 @@ function extent(values) {
   return values.reduce(([least, most], value) => [Math.min(least, value), Math.max(most, value)], [Infinity, -Infinity]);
 }
 
-/** Return strokes, in any units in which the pad is 28 wide, as an image of 784 shades. */
-function asImage(strokes) {
+/** Return by how many columns a row the ink leans; study/experiments/upright.py does the same to images. */
+function leanOf(shades) {
+  const [across, down] = centreOfMass(shades);
+  let together = 0, alone = 0;
+  shades.forEach((shade, place) => {
+    const height = Math.floor(place / SIDE) - down;
+    together += shade * height * ((place % SIDE) - across);
+    alone += shade * height * height;
+  });
+  return Math.min(Math.max(together / alone, -MOST_LEAN), MOST_LEAN);
+}
+
+/** Return strokes, in any units in which the pad is 28 wide, fitted into the box and centred by their ink. */
+function placed(strokes) {
   const points = strokes.flat();
   const [left, right] = extent(points.map(([x]) => x)), [top, bottom] = extent(points.map(([, y]) => y));
   const scale = (BOX - 2 * RADIUS) / Math.max(right - left, bottom - top, SMALLEST);
@@ -72,5 +85,11 @@ function asImage(strokes) {
     CENTRE + scale * (y - (top + bottom) / 2),
   ]);
   const [across, down] = centreOfMass(inked(fitted));
-  return inked(moved(fitted, ([x, y]) => [x + CENTRE - across, y + CENTRE - down]));
+  return moved(fitted, ([x, y]) => [x + CENTRE - across, y + CENTRE - down]);
+}
+
+/** Return strokes, set upright, as an image of 784 shades. */
+function asImage(strokes) {
+  const lean = leanOf(inked(placed(strokes)));
+  return inked(placed(moved(strokes, ([x, y]) => [x - lean * y, y])));
 }
