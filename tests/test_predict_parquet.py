@@ -203,6 +203,7 @@ def test_columns_that_the_plan_does_not_ask_for_may_be_missing_of_another_type_o
     np.testing.assert_array_equal(read(tmp_path / "labels")["label"], np.tile(attentive.predict(rows), 3))
 
 
+@pytest.mark.skipif(int(pa.__version__.split(".")[0]) < 23, reason="older versions of pyarrow hold a row group whole")
 def test_a_row_group_need_not_fit_into_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(row_groups, "RUN_BYTES", 2**18)
     rows = pd.DataFrame(np.random.default_rng(0).normal(size=(100_000, 10))).add_prefix("x")

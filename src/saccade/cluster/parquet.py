@@ -82,7 +82,7 @@ def predict_parquet(
 
     Workers get paths and numbers of row groups, and no rows: each opens the files itself and reads, of each row group,
     the next column only if a row of this group asks for it. So paths must be the same on all machines. What a worker
-    has in memory at a time is bounded, however large row groups are.
+    has in memory at a time is bounded, however large row groups are (by pyarrow 23 and later).
 
     The labels of ``source/a/b.parquet`` are in the folder ``target/a/b.parquet``, in files named after their first row
     group. In the order of their names they have a row for each row of the source, in the same order, and its row
