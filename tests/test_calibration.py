@@ -179,8 +179,8 @@ def test_a_certificate_reads_as_a_sentence():
         "With 95 % confidence, of new rows such as the calibration rows, which the model must not have been fitted on, "
         "at most 2 % of each class get another label than the full model gives them, and of those given any one label "
         "here at most 2 % have another from the full model. 0.03 % of 10,000 calibration rows got another label; of "
-        "the 500 of the rarest class, fraud, 1 were lost, and 2 of 501 labelled so were false. 7.0 of 20 features were "
-        "read per row."
+        "the rarest class (fraud) 1 of 500 rows were lost, and 2 of 501 labelled so were false. 7.0 of 20 features "
+        "were read per row."
     )
     assert "class fraud 5 %" in str(replace(seen(), delta={"ok": 0.001, "fraud": 0.05}))
     assert "at most 2 % fewer get the right label" in str(replace(seen(), promise="accuracy", worse=2, better=1))

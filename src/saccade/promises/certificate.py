@@ -144,7 +144,7 @@ most 1 % get another label than the full model gives them. 0.4 % of 3,000 calibr
         if not self.by_class:
             return seen + "."
         rarest = min(self.by_class, key=lambda record: record.full)
-        seen += f"; of the {rarest.full:,} of the rarest class, {rarest.label}, {rarest.lost:,} were lost"
+        seen += f"; of the rarest class ({rarest.label}) {rarest.lost:,} of {rarest.full:,} rows were lost"
         seen += f", and {rarest.false:,} of {rarest.here:,} labelled so were false"
         most = max(self.by_class, key=lambda record: record.lost_share)
         if most is not rarest and most.lost:

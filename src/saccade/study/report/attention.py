@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from saccade.study.experiments.attention import Attention, DigitRead
 from saccade.study.experiments.digits import N_PIXELS
 from saccade.study.report.exhibits import BLUE, GREY, ORANGE, PURPLE, Exhibit, Section, Table, draw
+from saccade.study.report.plans import scale_by_count
 
 SIDE = 28
 
@@ -38,7 +39,8 @@ def picture(attention: Attention) -> str:
             axes.plot(steps[-1], image.walk[-1], "o", color=color, ms=5)
         axes.plot(attention.checkpoints, attention.upper, color=GREY, lw=1)
         axes.plot(attention.checkpoints, attention.lower, color=GREY, lw=1, ls="--")
-        axes.set(xscale="log", xlim=(1, N_PIXELS), xlabel="pixels read", ylabel="margin so far")
+        scale_by_count(axes, N_PIXELS)
+        axes.set(xlim=(1, N_PIXELS), xlabel="pixels read", ylabel="margin so far")
         reach = 1.3 * max(map(abs, (*attention.easy.walk, *attention.hard.walk)))
         axes.set_ylim(-reach, reach)
         low, high = attention.pair
