@@ -272,7 +272,7 @@ def test_a_missing_value_reads_no_further_columns(folder, capsys):
     frame.loc[frame.index[150], NAMES[attentive.plan_.order[0]]] = np.nan
     frame.to_parquet("gap.parquet", row_group_size=100)
     assert run(["predict", "a.saccade", "gap.parquet", "--skip-bad"]) == 0
-    assert "; 1 bad rows" in (said := capsys.readouterr()).err
+    assert "; 1 bad row was" in (said := capsys.readouterr()).err
     frame.assign(**{name: "unread" for k, name in enumerate(NAMES) if k not in attentive.plan_.order}).to_parquet(
         "gap.parquet"
     )
@@ -316,7 +316,7 @@ def test_a_missing_value_in_parquet_is_named_where_it_is_needed_or_passed_over(f
     assert "gap.parquet, row 151: a value that is needed is missing" in capsys.readouterr().err
     assert not (folder / "out.csv").exists()
     assert run(["predict", "a.saccade", "gap.parquet", "--target", "kind", "-o", "out.csv", "--skip-bad"]) == 0
-    assert "1 bad rows" in capsys.readouterr().err
+    assert "1 bad row was" in capsys.readouterr().err
     written = (folder / "out.csv").read_text().splitlines()
     assert len(written) == 1001  # lines stay in step with rows
     assert [k for k, line in enumerate(written) if line == ",,"] == [151]
