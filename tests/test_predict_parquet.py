@@ -251,7 +251,7 @@ def test_a_bad_row_is_named_by_file_and_number_or_has_no_label(tmp_path):
     np.testing.assert_array_equal(labels["n_read"].is_valid(), good)
     np.testing.assert_array_equal(labels["label"].drop_null(), attentive.predict(rows[good]))
     assert (done.rows, done.bad_rows) == (2000, 1)
-    assert "1 bad rows" in str(done)
+    assert "1 bad row has no label" in str(done)
 
 
 # Checks, before anything is written

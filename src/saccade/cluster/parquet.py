@@ -62,7 +62,8 @@ class ParquetPrediction:
     def __str__(self) -> str:
         """Say it in one line."""
         resumed = f", {self.parts_resumed:,} of which were there already" if self.parts_resumed else ""
-        bad = f"; {self.bad_rows:,} bad rows have no label" if self.bad_rows else ""
+        have = "row has" if self.bad_rows == 1 else "rows have"
+        bad = f"; {self.bad_rows:,} bad {have} no label" if self.bad_rows else ""
         return (
             f"{self.rows:,} rows, {self.features_per_row:.1f} {self.noun} per row; {self.bytes_read:,} of "
             f"{self.bytes_total:,} bytes read; {self.parts:,} parts{resumed}, in {self.seconds:.1f} s{bad}"
