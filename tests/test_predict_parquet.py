@@ -568,7 +568,11 @@ def test_a_plan_that_reads_most_columns_anyway_is_audited_by_a_coin_for_every_ro
 
 @pytest.mark.parametrize(
     "groups",
-    [[[0, [1], [0]]], [[1.5, [1], [0]]], [[1, [1], [2]]], [[1, [0], [0]]], [[1, [1]]], [[1, [9999], [0]]], "rows", 5],
+    [
+        *([[0, [1], [0]]], [[1.5, [1], [0]]], [[float("nan"), [1], [0]]], [[[0.5], [1], [0]]]),
+        *([[1, [1], [2]]], [[1, [0], [0]]], [[1, [9999], [0]]], [[1, [2.5], [0]]], [[1, [2**70], [0]]]),
+        *([[1, [2**62], [0]]] * 4, [[1, [True], [False]]], [[1, [[1]], [[0]]]], [[1, [1]]], "rows", 5, {}, "", None),
+    ],
 )
 def test_groups_that_cannot_have_been_drawn_are_refused(groups):
     attentive, _ = attended("two classes")
