@@ -629,6 +629,19 @@ def test_a_broken_promise_warns_raises_or_has_everything_read_in_full(tmp_path, 
     np.testing.assert_array_equal(read(tmp_path / "later")["label"], full)
 
 
+def test_a_promise_that_was_broken_on_the_way_is_said_to_have_been_so(tmp_path, small_parts):
+    attentive, rows = broken()
+    _, good = by_columns()
+    path = write(tmp_path / "rows.parquet", pd.concat([rows[:2000], good, good, good]), group=100)
+    watch = Watch(attentive, share=0.1, random_state=0, on_broken="read")
+    with pytest.warns(PromiseBrokenWarning, match="From here on every row is read in full") as caught:
+        done = predict_parquet(attentive, path, tmp_path / "labels", watch=watch)
+    assert (len(caught), caught[0].filename) == (1, __file__)
+    assert watch.state == "open"  # by all rows, of which the later ones were good
+    assert done.in_full
+    assert watch._all_in_full
+
+
 @pytest.mark.parametrize("on_broken", ["read", "raise"])
 def test_a_promise_that_holds_is_left_alone(on_broken, source, tmp_path, small_parts):
     attentive, _ = by_columns()
