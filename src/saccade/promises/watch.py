@@ -15,7 +15,8 @@ each row, for alternatives that begin anywhere (an e-detector: Shin, Ramdas and 
 supermartingale, so that M exceeds a within n rows with probability at most n/a.
 
 Rows of groups of which some were drawn are evidence by group (``drawn_groups.py``). Both kinds multiply, and detectors
-add: what is expected of the product is at most 1, of the sum at most the number of observations.
+add: what is expected of the product is at most 1, of the sum at most the number of observations, where the rate is at
+most r in both. Neither knows how many rows the other speaks for.
 """
 
 import math
