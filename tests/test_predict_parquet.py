@@ -556,6 +556,27 @@ def test_a_row_group_that_was_drawn_is_one_observation_whose_audited_rows_are_al
         )
 
 
+@pytest.mark.parametrize("share", [0.4, 0.01, 1e-6])
+def test_groups_count_by_their_rows_though_of_small_ones_often_none_is_audited(share):
+    sizes = [1, 2, 7, 100, 3000, 100_000]
+    audited = AuditedGroups.of(0, share, sizes, draw=True)
+    seen = -np.expm1(np.array(sizes) * np.log1p(-share * audited.every))
+    weights = np.array([audited.weight_of(size) for size in sizes])
+    np.testing.assert_allclose(weights * seen / sizes, seen[-1] / sizes[-1])
+    assert weights[-1] == 1
+
+
+def test_rows_that_can_be_compared_do_not_stand_in_for_those_that_cannot(tmp_path):
+    attentive, rows = by_columns()
+    lacking = rows[:2000].reset_index(drop=True)
+    lacking.loc[lacking.index % 4 > 0, next(name for name in NAMES if name not in attentive.columns_)] = np.nan
+    watch = Watch(attentive, share=0.04, random_state=0)
+    predict_parquet(attentive, write(tmp_path / "rows.parquet", lacking, 400), tmp_path / "labels", watch=watch)
+    [[weight, *_]] = json.loads(watch.to_json())["groups"]
+    assert watch.n_incomparable > watch.n_audited
+    assert weight == watch.n_audited / (watch.n_audited + watch.n_incomparable)
+
+
 def test_a_plan_that_reads_most_columns_anyway_is_audited_by_a_coin_for_every_row(tmp_path):
     attentive, rows = trees()
     watch = Watch(attentive, share=0.05, random_state=0)
@@ -568,7 +589,11 @@ def test_a_plan_that_reads_most_columns_anyway_is_audited_by_a_coin_for_every_ro
 
 @pytest.mark.parametrize(
     "groups",
-    [[[0, [1], [0]]], [[1.5, [1], [0]]], [[1, [1], [2]]], [[1, [0], [0]]], [[1, [1]]], [[1, [9999], [0]]], "rows", 5],
+    [
+        *([[0, [1], [0]]], [[1.5, [1], [0]]], [[float("nan"), [1], [0]]], [[[0.5], [1], [0]]]),
+        *([[1, [1], [2]]], [[1, [0], [0]]], [[1, [9999], [0]]], [[1, [2.5], [0]]], [[1, [2**70], [0]]]),
+        *([[1, [2**62], [0]]] * 4, [[1, [True], [False]]], [[1, [[1]], [[0]]]], [[1, [1]]], "rows", 5, {}, "", None),
+    ],
 )
 def test_groups_that_cannot_have_been_drawn_are_refused(groups):
     attentive, _ = attended("two classes")
@@ -623,6 +648,19 @@ def test_a_broken_promise_warns_raises_or_has_everything_read_in_full(tmp_path, 
     done = predict_parquet(attentive, path, tmp_path / "later", watch=reading)
     assert done.in_full
     np.testing.assert_array_equal(read(tmp_path / "later")["label"], full)
+
+
+def test_a_promise_that_was_broken_on_the_way_is_said_to_have_been_so(tmp_path, small_parts):
+    attentive, rows = broken()
+    _, good = by_columns()
+    path = write(tmp_path / "rows.parquet", pd.concat([rows[:2000], good, good, good]), group=100)
+    watch = Watch(attentive, share=0.1, random_state=0, on_broken="read")
+    with pytest.warns(PromiseBrokenWarning, match="From here on every row is read in full") as caught:
+        done = predict_parquet(attentive, path, tmp_path / "labels", watch=watch)
+    assert (len(caught), caught[0].filename) == (1, __file__)
+    assert watch.state == "open"  # by all rows, of which the later ones were good
+    assert done.in_full
+    assert watch._all_in_full
 
 
 @pytest.mark.parametrize("on_broken", ["read", "raise"])

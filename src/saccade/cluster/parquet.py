@@ -186,6 +186,9 @@ def predict_parquet(
     if watch is not None:
         total.count_in(watch)
         watch._answer(None, CALLER)
+        if total.alarm is not None and not watch._all_in_full:  # later rows were good, and it stood broken for a while
+            watch._all_in_full = True
+            total.alarm._answer(None, CALLER)
     return done
 
 

@@ -31,6 +31,7 @@ class Total:
     bytes_read: int = 0
     resumed: int = 0
     counts: list[dict[str, Any]] = field(default_factory=list)
+    alarm: Watch | None = None  # what a watch said on the way, for which all was read in full
 
     def add(self, done: Done, *, was_there: bool) -> None:
         made = done.made
@@ -60,7 +61,9 @@ def label_all(job: Job, parts: Sequence[Part], client: Any, there: set[str], wat
     if watch.on_broken == "raise":
         total.count_in(watch)
         watch._answer(None, stacklevel=1)  # which raises
-    return _in_order(replace(job, in_full=True), parts, client, there, None)
+    total = _in_order(replace(job, in_full=True), parts, client, there, None)
+    total.alarm = seen
+    return total
 
 
 def _in_order(job: Job, parts: Sequence[Part], client: Any, there: set[str], seen: Watch | None) -> Total:

@@ -1,15 +1,18 @@
 """Does a rate still lie below its level? Evidence of groups of rows, of which some were drawn and a few rows audited.
 
 The rows of one group come together, so that they are not as many draws: a drawn group is one observation, whichever and
-however many of its rows were audited. Of these let c be the share that a test is about and e the share of its errors,
-both times the group's size beside that of the largest, so that 0 <= e <= c <= 1. Where the rate over all groups is r,
-e - r c is 0 on average over the draws. Bets on its sign (Waudby-Smith and Ramdas 2024) gain
+however many of its rows were audited. Of the rows that its coins chose let c be the share that a test is about and e
+the share of its errors, both times the group's size over the chance that its coins choose any, beside that of the
+largest, so that 0 <= e <= c <= 1. Where the rate over all groups is r, e - r c is 0 on average over the draws. Bets on
+its sign (Waudby-Smith and Ramdas 2024) gain
 
     W(r) = Σ_κ w_κ Π_g (1 + κ (e_g / r - c_g))              where the rate is more than r,
     W(r) = Σ_κ w_κ Π_g (1 - κ (e_g - r c_g) / (1 - r))      where it is less,
 
 and are at most 1 on average where it is not: also if the groups' own rates vary as they like, for of draws with means
-μ_g, which sum up to at most 0, the product has the mean Π (1 + λ μ_g) <= exp(λ Σ μ_g) <= 1. Both are monotone in r.
+μ_g, which sum up to at most 0, the product has the mean Π (1 + λ μ_g) <= exp(λ Σ μ_g) <= 1. Over this mean it is a
+martingale, so that Ville's inequality holds for all times at which the rate so far is not beyond r. Both are monotone
+in r. The detector takes more: that the rate is not beyond r from any group on.
 
 Stakes κ stay below 1, so that no single group can ruin a bet. Hence 'less than r' takes ln(1/α) / r groups without an
 error at the least, 299 for 1 % at 95 %: any group that was not drawn may be all errors.
@@ -27,7 +30,7 @@ Reals = NDArray[np.float64]
 
 
 class SeenGroups(NamedTuple):
-    """Of each drawn group, in its order: the share of rows that a test is about, and of errors, by the group's size."""
+    """Of each drawn group, in its order: the share of rows that a test is about, and of errors, by its weight."""
 
     rows: Reals
     errors: Reals

@@ -15,7 +15,8 @@ each row, for alternatives that begin anywhere (an e-detector: Shin, Ramdas and 
 supermartingale, so that M exceeds a within n rows with probability at most n/a.
 
 Rows of groups of which some were drawn are evidence by group (``drawn_groups.py``). Both kinds multiply, and detectors
-add: what is expected of the product is at most 1, of the sum at most the number of observations.
+add: what is expected of the product is at most 1, of the sum at most the number of observations, where the rate is at
+most r in both. Neither knows how many rows the other speaks for.
 """
 
 import math
@@ -60,12 +61,15 @@ BELOW = _mixture({0.95: 0.02, 0.9: 0.03, 0.8: 0.10, 0.6: 0.25, 0.35: 0.25, 0.02:
 LATE = _mixture({2.0: 0.2, 3.5: 0.6, 8.0: 0.2})
 
 
-class DrawnGroup(NamedTuple):
-    """A group's size beside that of the largest, and of each test the audited rows, one at least, and their errors."""
+class DrawnGroups(NamedTuple):
+    """Of each group its weight beside the largest's, and of each test the audited rows, one at least, and errors."""
 
-    weight: float
-    rows: NDArray[np.int64]
+    weight: Reals
+    rows: NDArray[np.int64]  # groups by tests
     errors: NDArray[np.int64]
+
+    def followed_by(self, other: "DrawnGroups") -> "DrawnGroups":
+        return DrawnGroups(*(np.concatenate(both) for both in zip(self, other, strict=True)))
 
 
 class Counts:
@@ -81,7 +85,7 @@ class Counts:
         self.levels, size = levels, levels.size
         self.rows, self.errors = np.zeros(size, np.int64), np.zeros(size, np.int64)
         self.recent = np.zeros((size, LATE.ratio.size))
-        self.groups = list[DrawnGroup]()
+        self.groups = DrawnGroups(np.zeros(0), np.zeros((0, size), np.int64), np.zeros((0, size), np.int64))
         self._loss = 1 / (1 + (LATE.ratio - 1) * levels[:, None])
         self._gain = LATE.ratio * self._loss
 
@@ -97,22 +101,20 @@ class Counts:
     def close_group(self, weight: float) -> None:
         """Take the rows that were counted until now for those of one group, which was drawn among others."""
         if self.rows[0]:
-            self.groups.append(DrawnGroup(weight, self.rows.copy(), self.errors.copy()))
+            drawn = DrawnGroups(np.array([weight]), self.rows[None], self.errors[None])
+            self.groups = self.groups.followed_by(drawn)
         for counted in (self.rows, self.errors, self.recent):
             counted[:] = 0
 
     def total(self, test: int) -> tuple[int, int]:
         """Return all audited rows of a test, and the errors among them."""
-        rows, errors = ([getattr(group, name)[test] for group in self.groups] for name in ("rows", "errors"))
-        return int(self.rows[test] + sum(rows)), int(self.errors[test] + sum(errors))
+        rows, errors = self.groups.rows[:, test], self.groups.errors[:, test]
+        return int(self.rows[test] + rows.sum()), int(self.errors[test] + errors.sum())
 
     def seen_groups(self, test: int) -> SeenGroups:
         """Return what drawn groups say of a test."""
-        if not self.groups:
-            return NO_GROUPS
-        weight, rows, errors = (np.array(values) for values in zip(*self.groups, strict=True))
-        share = weight / rows[:, 0]
-        return SeenGroups(share * rows[:, test], share * errors[:, test])
+        share = self.groups.weight / self.groups.rows[:, 0]
+        return SeenGroups(share * self.groups.rows[:, test], share * self.groups.errors[:, test])
 
     @property
     def _state(self) -> tuple[NDArray[Any], ...]:
@@ -123,7 +125,7 @@ class Counts:
         self.rows += other.rows
         self.errors += other.errors
         self.recent += other.recent
-        self.groups += other.groups
+        self.groups = self.groups.followed_by(other.groups)
 
 
 def is_broken(counts: Counts, test: int, alpha: float) -> bool:
@@ -138,7 +140,7 @@ def is_broken(counts: Counts, test: int, alpha: float) -> bool:
 def any_broken(counts: Counts, tests: NDArray[np.intp], alpha: float) -> bool:
     """Whether one of the rates does, each at alpha."""
     most_evidence, most_detected = -math.log(alpha * FOR_ALL_ROWS), HORIZON / (alpha * (1 - FOR_ALL_ROWS))
-    if counts.groups:
+    if counts.groups.weight.size:
         return any(_is_beyond(counts, int(test), most_evidence, most_detected) for test in tests)
     kept = counts.rows, counts.errors, counts.levels, counts.recent
     return bool(any_beyond(tests, *kept, *ABOVE, most_evidence, most_detected))

@@ -7,7 +7,8 @@ share of all rows. With m = 1 / √s both are √s: at s = 1 % one group in ten,
 
 Every row has the same chance s to be audited, but rows of one group come together and are not as many draws. So each
 drawn group is one observation (``promises/drawn_groups.py``), whose evidence holds however rates vary from group to
-group. That a promise holds is then said after some hundreds of drawn groups at the earliest.
+group. That a promise holds is then said after some hundreds of drawn groups at the earliest, of the largest's size.
+Groups count by their rows beside other groups of the same call; a call counts by its drawn groups.
 """
 
 import math
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from saccade.attentive import AttentiveClassifier
 from saccade.watching.tally import Tally
@@ -45,6 +47,18 @@ class AuditedGroups:
         drawn = np.random.default_rng([self.seed, draw]).integers(self.every)
         return min(1.0, self.share * self.every) if place == drawn else 0.0
 
+    def weight_of(self, n_rows: int) -> float:
+        """Return what a drawn group of so many rows, one of them audited at least, counts for beside the largest.
+
+        That is its size, over the chance that any of its rows is audited: of a small group often none is, which would
+        leave small groups out of the evidence.
+        """
+        return min(1.0, self._size_by_chance(n_rows) / self._size_by_chance(self.largest))
+
+    def _size_by_chance(self, n_rows: int) -> float:
+        """Return n / (1 - (1 - p)^n), which grows with n."""
+        return n_rows / -math.expm1(n_rows * math.log1p(-self.share * self.every))
+
     def seed_of(self, group: int) -> int:
         """Return what decides the coins of a group's rows."""
         return int(np.random.default_rng([self.seed, group, 1]).integers(2**31))
@@ -60,12 +74,21 @@ class GroupWatch(Watch):
     def begin_group(self, number: int) -> None:
         """Take the coins of another group."""
         self.share, self._seed = self._audited.share_of(number), self._audited.seed_of(number)
-        self._next_row, self._coins = 0, [0, 0]
+        self._next_row, self._coins, self._n_chosen = 0, [0, 0], 0
 
     def end_group(self) -> None:
-        """Take the group for one observation, if it was drawn."""
-        if self._audited.every > 1:
-            self._tally.counts.close_group(self._next_row / self._audited.largest)
+        """Take the group for one observation, if it was drawn.
+
+        Chosen rows that cannot be compared are no evidence: the others do not stand in for them.
+        """
+        if self._audited.every > 1 and self._n_chosen:
+            comparable = int(self._tally.counts.rows[0]) / self._n_chosen
+            self._tally.counts.close_group(self._audited.weight_of(self._next_row) * comparable)
+
+    def _chosen(self, n_rows: int) -> NDArray[np.uint32]:
+        chosen = super()._chosen(n_rows)
+        self._n_chosen += chosen.size
+        return chosen
 
     @property
     def counts(self) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """All that a watch has counted, and what follows from it; without a model."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -10,7 +10,7 @@ from saccade.promises.certificate import Certificate, strictest
 from saccade.promises.watch import (
     FOR_ALL_ROWS,
     Counts,
-    DrawnGroup,
+    DrawnGroups,
     any_broken,
     holds,
     is_broken,
@@ -25,6 +25,7 @@ __all__ = ["State", "Tally"]
 State = Literal["holds", "open", "broken"]
 # What is counted besides the tests.
 TOTALS = ("n_rows", "n_incomparable", "parts_read", "audit_spent")
+MOST_ROWS = 2**62  # sums of counts stay whole numbers
 
 
 class Tally:
@@ -116,26 +117,43 @@ class Tally:
 
     def to_dict(self) -> dict[str, Any]:
         counted = {name: getattr(self.counts, name).tolist() for name in ("rows", "errors", "recent")}
-        groups = [[weight, rows.tolist(), errors.tolist()] for weight, rows, errors in self.counts.groups]
+        groups = [list(group) for group in zip(*(each.tolist() for each in self.counts.groups), strict=True)]
         return {**{name: getattr(self, name) for name in TOTALS}, **counted, "groups": groups}
 
     def restore(self, stated: Mapping[str, Any]) -> None:
         """Take over what ``to_dict`` wrote down; raise a ValueError where it cannot have been counted."""
-        rows, errors = (np.array(stated[name], dtype=np.int64) for name in ("rows", "errors"))
-        recent = np.array(stated["recent"], dtype=np.float64)
-        groups = [DrawnGroup(float(weight), *np.array(both, dtype=np.int64)) for weight, *both in stated["groups"]]
+        rows, errors = (_counted(stated[name], self.counts.rows.shape) for name in ("rows", "errors"))
+        recent, groups = np.array(stated["recent"], dtype=np.float64), self._groups(stated["groups"])
         totals = {name: type(getattr(self, name))(stated[name]) for name in TOTALS}
+        n_audited = sum([*groups.rows[:, 0].tolist(), int(rows[0])])
         sound = recent.shape == self.counts.recent.shape and bool((recent >= 0).all()) and min(totals.values()) >= 0
-        sound = sound and all(self._is_sound(*both) for both in [(rows, errors), *(group[1:] for group in groups)])
-        sound = sound and all(0 < group.weight <= 1 and group.rows[0] > 0 for group in groups)
-        if not sound or rows[0] + sum(group.rows[0] for group in groups) > totals["n_rows"]:
+        sound = sound and _can_be(rows[None], errors[None]) and _can_be(groups.rows, groups.errors)
+        sound = sound and bool(((groups.weight > 0) & (groups.weight <= 1) & (groups.rows[:, 0] > 0)).all())
+        if not sound or not n_audited <= totals["n_rows"] <= MOST_ROWS:
             raise ValueError("its counts contradict one another")
         self.counts.rows, self.counts.errors, self.counts.recent, self.counts.groups = rows, errors, recent, groups
         for name, value in totals.items():
             setattr(self, name, value)
 
-    def _is_sound(self, rows: NDArray[np.int64], errors: NDArray[np.int64]) -> bool:
-        """Whether so many rows and errors can have been counted."""
-        if not rows.shape == errors.shape == self.counts.rows.shape:
-            return False
-        return bool(((errors >= 0) & (errors <= rows) & (rows <= rows[0])).all())
+    def _groups(self, stated: Any) -> DrawnGroups:
+        """Return drawn groups as ``to_dict`` writes them."""
+        if not isinstance(stated, list):
+            raise TypeError(f"its groups are {type(stated).__name__}, and no list")
+        if not stated:
+            return self.counts.groups
+        weight, rows, errors = zip(*stated, strict=True)
+        shape = (len(stated), self.counts.rows.size)
+        return DrawnGroups(np.array([float(each) for each in weight]), _counted(rows, shape), _counted(errors, shape))
+
+
+def _counted(values: Sequence[Any], shape: tuple[int, ...]) -> NDArray[np.int64]:
+    """Return counts as an array; raise where they are anything but whole numbers in this shape."""
+    counts = np.array(values)
+    if counts.shape != shape or counts.dtype.kind != "i":
+        raise ValueError("its counts are not whole numbers, or not those of this promise")
+    return counts.astype(np.int64)
+
+
+def _can_be(rows: NDArray[np.int64], errors: NDArray[np.int64]) -> bool:
+    """Whether so many rows and errors of each test, the last axis, can have been counted."""
+    return bool(((errors >= 0) & (errors <= rows) & (rows <= rows[:, :1])).all())

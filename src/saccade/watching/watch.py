@@ -233,7 +233,8 @@ class Watch:
 
         All counts, bounds and the evidence on all rows are then those of one process that saw all rows. Detectors of
         late changes add, too, which keeps the chance of a false alarm; but evidence of a change that every process sees
-        lies apart in them, so the alarm may come later than in one process.
+        lies apart in them, so the alarm may come later than in one process. Row groups that ``predict_parquet`` drew
+        for the other come after those of this one, so merge in the order of time.
         """
         if not isinstance(other, Watch):
             raise TypeError(f"Expected a Watch; got {type(other).__name__}. Make one with Watch.from_json.")
