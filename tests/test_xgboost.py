@@ -222,7 +222,8 @@ def test_a_file_of_a_wrapper_stops_at_the_best_iteration_too(tmp_path):
 def framed(values):
     X, y = data()
     table = pd.DataFrame(X, columns=list("abcde"))
-    table["d"] = pd.Categorical(values[X[:, 3].astype(int)], categories=values[::-1])
+    order = values[::-1].copy()  # XGBoost reads them as they lie in memory, also where they do not lie side by side
+    table["d"] = pd.Categorical(values[X[:, 3].astype(int)], categories=order)
     return table, (y > 0).astype(int)
 
 
