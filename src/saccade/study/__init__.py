@@ -1,1 +1,0 @@
-"""The paper, reproduced: simulation, experiments, report."""

@@ -1,1 +1,0 @@
-"""The report: records as an HTML page, as text and as JSON. Nothing is measured here."""
