@@ -145,7 +145,7 @@ def _selection(model: Any, watch: Watch | None, skip_bad: bool) -> Selection:
     if names is None:
         return Selection(n_features=model.n_features_in_, kind=Kinds(kinds), skip_bad=skip_bad)
     needed = model._demanded_by(full=watch is not None or not isinstance(model, AttentiveClassifier))
-    positions = range(len(names)) if needed is None else needed().tolist() or [0]
+    positions = range(len(names)) if needed is None else sorted(needed().tolist()) or [0]
     chosen = Kinds({k: kinds[position] for k, position in enumerate(positions) if position in kinds})
     return Selection(tuple(str(names[position]) for position in positions), kind=chosen, skip_bad=skip_bad)
 
