@@ -5,7 +5,7 @@ import pandas as pd
 
 from saccade.models.tables.assembling import assemble
 from saccade.models.tables.blocks import Block, Formula, Lookup, Raw, mapped
-from saccade.models.tables.loaded import LoadedTerms
+from saccade.models.saved import SavedModel
 from saccade.models.tables.maps import (
     Bins,
     Clip,
@@ -115,4 +115,4 @@ def model_of(seed=0, classes=("no", "yes"), names=NAMES):
 
 def estimator_of(*args, **kwargs):
     """Return a classifier with such terms."""
-    return LoadedTerms(model_of(*args, **kwargs))
+    return SavedModel(model_of(*args, **kwargs))

@@ -22,7 +22,6 @@ from sklearn.preprocessing import StandardScaler
 from data import correlated
 from saccade import AttentiveClassifier, Budget, Conditional, CurvedSTST, Full, Pegasos, attend
 from saccade.promises.evidence import Count
-from saccade.study.report.plans import plot_plan
 
 EVERY_X, every_y = correlated(11_000, 60, seed=0, separation=4.0)
 X, y, FRESH = EVERY_X[:6000], every_y[:6000], EVERY_X[6000:]
@@ -273,20 +272,6 @@ def test_a_plan_describes_itself(linear, attentive):
     assert attend(linear, X, boundary="full").plan_.describe() == "All 60 features of every row are read."
 
 
-def test_a_plan_is_drawn_with_the_share_of_rows_that_each_feature_is_asked_of(tmp_path):
-    frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(60)])
-    model = LogisticRegression(C=0.1, max_iter=500).fit(frame[:2000], y[:2000])
-    attentive = attend(model, frame[2000:], delta=0.05, random_state=0)
-    figure = plot_plan(attentive, frame)
-    decided, asked, demanded = figure.axes
-    assert decided.lines[0].get_ydata()[-1] == 100
-    assert [label.get_text() for label in asked.get_yticklabels()] == [f"f{j}" for j in attentive.plan_.order[:20]]
-    assert asked.patches[0].get_width() == 100
-    np.testing.assert_array_equal(demanded.lines[0].get_ydata(), attentive.plan_.upper[0])
-    figure.savefig(tmp_path / "plan.svg")
-    assert (tmp_path / "plan.svg").stat().st_size > 1000
-
-
 EVERY_SORT, every_kind = correlated(11_000, 60, seed=4, separation=6.0, classes=4)
 SORTS, KINDS, FRESH_SORTS = (
     EVERY_SORT[:6000],
@@ -324,13 +309,12 @@ def test_of_several_classes_the_conditional_plan_reads_least(of_several):
     assert read["conditional"] < min(read["curved"], read["constant"])
 
 
-def test_several_classes_can_have_a_budget_be_read_in_full_and_be_shown(of_several, tmp_path):
+def test_several_classes_can_have_a_budget_and_be_read_in_full(of_several):
     budget = attend(of_several, SORTS, delta=0.4, boundary=Budget(30), order="sorted")
     assert set(budget.read(SORTS).n_read) == {30}
     np.testing.assert_array_equal(attend(of_several, SORTS, boundary="full").predict(SORTS), of_several.predict(SORTS))
     attentive = attend(of_several, SORTS, delta=0.1, random_state=0)
     assert "features, a lead of" in attentive.plan_.describe()
-    plot_plan(attentive, SORTS).savefig(tmp_path / "plan.svg")
     with pytest.raises(ValueError, match="has several"):
         attend(of_several, SORTS, boundary="curved", order="sampled")
 

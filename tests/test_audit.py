@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from data import correlated
 from saccade import ConstantSTST, CurvedSTST, Full, PassiveAggressive, Pegasos, Perceptron
-from saccade.datasets import load_mnist
+from reproduction.mnist import load_mnist
 from saccade.exceptions import LevelNotHeldWarning
 from saccade.kernels.audit import SLOWEST_RATE
 from saccade.learners.record import TrainingRecord

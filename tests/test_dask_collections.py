@@ -22,10 +22,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from tables import TARGET, census
 
-import saccade
-from data import correlated
+from data import census, correlated
 from saccade import AttentiveClassifier, ExponentiatedGradient, PassiveAggressive, Pegasos, Perceptron, Watch, attend
 
 LEARNERS = {
@@ -40,7 +38,7 @@ LEARNERS = {
 def table_model():
     """Return a pipeline over texts, certified on other rows than it was fitted on, and all rows."""
     frame = census(3000)
-    y = frame.pop(TARGET)
+    y = frame.pop("income")
     numbers, texts = make_pipeline(SimpleImputer(), StandardScaler()), OneHotEncoder(handle_unknown="ignore")
     steps = make_column_transformer((numbers, ["age", "hours"]), (texts, ["state", "work"]), ("passthrough", ["size"]))
     model = make_pipeline(steps, LogisticRegression(max_iter=1000)).fit(frame[:1000], y[:1000])
@@ -114,16 +112,6 @@ def test_every_learner_has_the_same_door(name, classes):
     margin = model.decision_function(frame)  # a product of matrices, whose last bits are a matter of BLAS
     np.testing.assert_allclose(model.decision_function(lazy).compute(), margin, rtol=1e-9, atol=1e-9)
     np.testing.assert_array_equal(model.read(lazy)["n_read"].compute(), model.read(frame).n_read)
-
-
-def test_a_learner_of_texts_asks_for_what_it_needs(tmp_path):
-    frame = census(600)
-    frame.to_csv(tmp_path / "rows.csv", index=False)
-    with pytest.warns(saccade.exceptions.SuspectColumnWarning):
-        model = saccade.learn(Pegasos(random_state=0), tmp_path / "rows.csv", target=TARGET)
-    lazy = divided(frame.drop(columns=TARGET), [200, 200])
-    np.testing.assert_array_equal(model.predict(lazy).compute(), model.predict(frame.drop(columns=TARGET)))
-    assert_eq(model.read(lazy), model.read(lazy).compute(), check_divisions=False)
 
 
 def test_the_index_and_its_divisions_are_kept():

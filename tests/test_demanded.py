@@ -1,6 +1,4 @@
-"""A plan demands only its own columns: tables, files and arrays may lack the others, or hold anything there."""
-
-import json
+"""A plan demands only its own columns: tables and arrays may lack the others, or hold anything there."""
 
 import numpy as np
 import pandas as pd
@@ -12,10 +10,6 @@ from sklearn.linear_model import LogisticRegression
 import saccade
 from data import correlated
 from saccade import AttentiveClassifier, Budget
-from saccade.cli.main import run
-from saccade.data import lines
-from saccade.data.batches import BadRows, Wanted
-from saccade.data.opening import open_data
 
 N_FEATURES = 12
 EVERY, CODES = correlated(6000, N_FEATURES, seed=3, separation=3.0)
@@ -122,107 +116,3 @@ def test_arrays_may_hold_anything_where_nobody_looks(value, order, attentive, we
     rows[5, 0] = np.nan
     with pytest.raises(ValueError, match="NaN at row 5, feature 'f0'"):
         weightless.full_margin(rows)
-
-
-def written(frame, suffix):
-    path = f"new.{suffix}"
-    match suffix:
-        case "csv":
-            frame.to_csv(path, index=False)
-        case "parquet":
-            frame.to_parquet(path, row_group_size=300)
-        case "feather":
-            frame.to_feather(path)
-    return path
-
-
-@pytest.fixture
-def saved(tmp_path, monkeypatch, attentive):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(lines, "BLOCK", 40_000)
-    saccade.save(attentive, "a")
-    return attentive
-
-
-def spoiled(model, how):
-    frame = NEW.assign(kind=KINDS[5000:])
-    others = unneeded(model)
-    match how:
-        case "missing columns":
-            return frame.drop(columns=others)
-        case "text":
-            return frame.assign(**dict.fromkeys(others, "tall"))
-        case "missing values":
-            frame.loc[frame.index % 10 == 0, others] = np.nan
-            return frame
-
-
-@pytest.mark.parametrize("suffix", ["csv", "parquet", "feather"])
-@pytest.mark.parametrize("how", ["missing columns", "text", "missing values"])
-def test_files_may_lack_what_nobody_asks_for(how, suffix, saved, capsys):
-    expected = saved.read(NEW)
-    path = written(spoiled(saved, how), suffix)
-    assert run(["predict", "a", path, "--target", "kind"]) == 0
-    rows = [line.split(",") for line in capsys.readouterr().out.splitlines()[1:]]
-    assert [row[0] for row in rows] == expected.label.tolist()
-    assert [int(row[2]) for row in rows] == expected.n_read.tolist()
-    assert run(["evaluate", "a", path, "--target", "kind", "--json"]) == 0
-    done = capsys.readouterr()
-    said = json.loads(done.out)
-    assert said["rows"] == 1000
-    assert said["bad rows"] == 0
-    assert said["accuracy"] == np.mean(expected.label == KINDS[5000:])
-    if how == "missing values" and suffix != "csv":
-        assert "100 of 1,000 rows are not compared with the full read" in done.err
-        compared = np.arange(1000) % 10 != 0
-        changed = (expected.label != saved.classes_[(saved.full_margin(NEW) > 0).astype(int)])[compared]
-        assert said["disagreement with the full read"] == np.mean(changed)
-    elif how != "missing values":
-        assert "1,000 of 1,000 rows are not compared with the full read" in done.err
-        assert said["disagreement with the full read"] is None
-
-
-def test_a_value_that_is_needed_still_makes_a_bad_row(saved, capsys):
-    frame = spoiled(saved, "missing columns")
-    frame.loc[4, saved.columns_[0]] = np.nan
-    path = written(frame, "csv")
-    for command in ("predict", "evaluate"):
-        assert run([command, "a", path, "--target", "kind"]) == 1
-        assert f"new.csv, line 6: '{saved.columns_[0]}' is missing" in capsys.readouterr().err
-    frame.drop(columns=saved.columns_[0]).to_csv("new.csv", index=False)
-    assert run(["predict", "a", path, "--target", "kind"]) == 1
-    assert f"new.csv has no column '{saved.columns_[0]}'" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("suffix", ["npy", "csv"])
-def test_files_without_names_may_hold_anything_where_nobody_looks(suffix, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    model = LogisticRegression().fit(EVERY[:3000], CODES[:3000])
-    attentive = saccade.attend(model, EVERY[3000:5000], delta=0.08, fewest="columns", random_state=0)
-    saccade.save(attentive, "a")
-    rows = EVERY[5000:].copy()
-    rows[:, [j for j in range(N_FEATURES) if j not in attentive.columns_]] = np.nan
-    rows = np.column_stack([rows, CODES[5000:]])
-    if suffix == "npy":
-        np.save("new.npy", rows)
-    else:
-        pd.DataFrame(rows).to_csv("new.csv", header=False, index=False, na_rep="NA")
-    assert run(["evaluate", "a", f"new.{suffix}", "--target", "12", "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)
-    assert said["rows"] == 1000
-    assert said["accuracy"] == np.mean(attentive.predict(EVERY[5000:]) == CODES[5000:])
-
-
-def test_features_that_are_not_read_are_nan_and_those_that_can_be_are(saved):
-    spoiled(saved, "missing columns").to_csv("new.csv", index=False)
-    needed = sorted(saved.plan_.demanded.tolist())
-    for others in (True, False):
-        with open_data("new.csv", Wanted("kind", NAMES, needed=needed, others=others)) as data:
-            X = np.concatenate([batch.X for batch in data.batches(0, BadRows("", skip=False))])
-        np.testing.assert_array_equal(np.isfinite(X).all(axis=0), np.isin(np.arange(N_FEATURES), needed))
-        np.testing.assert_allclose(X[:, needed], EVERY[5000:, needed], rtol=1e-15)
-    NEW.to_csv("new.csv", index=False)
-    for others in (True, False):
-        with open_data("new.csv", Wanted(None, NAMES, needed=needed, others=others)) as data:
-            X = np.concatenate([batch.X for batch in data.batches(0, BadRows("", skip=False))])
-        assert np.isfinite(X).all() == others

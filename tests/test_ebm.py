@@ -14,13 +14,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from saccade import attend
-from saccade.cli.data import unit_names_of
 from saccade.files.categories import categories_from, categories_parts
 from saccade.models.agreement import own_labels
 from saccade.models.apart import take_apart
 from saccade.models.categories import AS_PYTHON, PLAIN, Categories
 from saccade.models.tables.storage import Kinds, raw_columns
-from saccade.study.report.plans import plot_plan
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Missing values detected:UserWarning"),  # of its plots
@@ -168,10 +166,8 @@ def test_attend_counts_terms_and_buys_columns(n_classes):
         assert np.mean(attentive.predict(new) == fitted.predict(new)) > 0.9
         assert_allclose(attentive.full_margin(new), fitted.decision_function(new), rtol=1e-9, atol=1e-12)
         assert set(attentive.columns_) <= set(frame.columns)
-        assert "age & income" in unit_names_of(attentive)
-        assert "age & income" in attentive.plan_.describe(unit_names_of(attentive))
-        asked = plot_plan(attentive, new[:50]).axes[1].get_yticklabels()
-        assert "age & income" in [label.get_text() for label in asked]
+        assert "age & income" in attentive.additive_.unit_names
+        assert "age & income" in attentive.plan_.describe(attentive.additive_.unit_names)
 
 
 def test_terms_of_an_array_are_named_by_number():

@@ -236,7 +236,6 @@ def test_bad_class_weights_are_named(weights):
         Pegasos(class_weight=weights).fit(X, y)
 
 
-@pytest.mark.filterwarnings("ignore::saccade.exceptions.OneLabelWarning")  # until the rare class counts more
 @pytest.mark.parametrize("learner", [Pegasos(), Perceptron(), PassiveAggressive()], ids=repr)
 def test_class_weights_move_the_decision(learner):
     X, y = correlated(2000, 10, seed=46, separation=0.5)

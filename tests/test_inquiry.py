@@ -1,262 +1,631 @@
-"""Rows that are asked for one feature after another."""
+"""Inquiries: the features of one row are asked for one by one, whatever the kind of model."""
 
 import json
 import math
-import os
 import pickle
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from functools import cache
 
+import attended
+import attended_trees
+import lightgbm as lgb
 import numpy as np
 import pandas as pd
 import pytest
 import reference
-from attended import GROUPS, MODELS, NAMES, N, attended, seen
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from interpret.glassbox import ExplainableBoostingClassifier
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, PolynomialFeatures, StandardScaler
 
-import saccade
 from data import correlated
+from effort import examples
 from saccade import attend
-from saccade.planning.absence import plan_without
-from saccade.reading.arrays import ArraySource
-from saccade.reading.plan import decided
-from saccade.reading.reader import read_plan
 
-# How many sequences of answers are tried with each model: a tenth, unless all of them are asked for.
-EXAMPLES = 3400 if os.environ.get("SACCADE_TEST_LONG") == "1" else 340
+DELTA = 0.05
+STATES = ["AK", "CA", "NY", "TX"]
+SHOWN = "wanted needed asked spent label leaning confidence certified lacked outside".split()
 
 
-@pytest.fixture(scope="module")
-def two():
-    return attended("two classes")[0]
+class Lengths(TransformerMixin, BaseEstimator):
+    """A transformer of texts that saccade does not know."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return np.array([[len(str(value))] for value in np.asarray(X).ravel()], dtype=float)
+
+    def get_feature_names_out(self, names=None):
+        return ["length"]
 
 
-@pytest.fixture(scope="module")
-def rows_of_two():
-    return attended("two classes")[1]
+def pipeline(*, pairs):
+    """Return a pipeline over raw columns: ``debt``, ``hours`` and ``late`` take no missing values."""
+    imputed = make_pipeline(SimpleImputer(), StandardScaler(), *([PolynomialFeatures(2)] if pairs else []))
+    columns = [
+        ("imputed", imputed, ["age", "income"]),
+        ("one-hot", OneHotEncoder(handle_unknown="ignore"), ["state"]),
+        ("ordinal", OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), ["job"]),
+        ("lengths", Lengths(), ["size"]),
+        ("bare", "passthrough", ["debt", "hours", "late"]),
+    ]
+    return make_pipeline(ColumnTransformer(columns), LogisticRegression(max_iter=1000))
 
 
-@pytest.fixture(scope="module")
-def four():
-    return attended("four classes")[0]
+def table(classes=2, n_rows=3600):
+    """Return rows with texts, gaps in age and income, and states that models are not fitted on."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(n_rows, 4)).round(2), columns=["age", "income", "debt", "hours"])
+    X["state"], X["job"] = rng.choice(STATES, n_rows), rng.choice(["private", "self", "state"], n_rows)
+    X["size"], X["late"] = rng.choice(["s", "mm", "lll"], n_rows), rng.random(n_rows) < 0.5
+    score = X["age"] + X["income"] + X["debt"] + X["hours"] + X["state"].isin(STATES[:2]) + X["job"].eq("self")
+    score += 0.5 * X["size"].str.len() + X["late"] + 0.3 * rng.normal(size=n_rows)
+    y = np.digitize(score, np.quantile(score, np.arange(1, classes) / classes))
+    X[["age", "income"]] = X[["age", "income"]].mask(rng.random((n_rows, 2)) < 0.1)
+    X.loc[800:, "state"] = X["state"].mask(rng.random(n_rows) < 0.05, "elsewhere")
+    X["note"] = "unused"
+    return X, np.array(["low", "middle", "high"])[y]
 
 
-@pytest.fixture(scope="module")
-def grouped():
-    return attended("groups")[0]
+def ebm():
+    return ExplainableBoostingClassifier(interactions=[(0, 1)], outer_bags=1, max_rounds=50, n_jobs=1, random_state=0)
 
 
-def answer_all(inquiry, row):
+OTHERS = {
+    "pipeline": (lambda: pipeline(pairs=False), table, {}),
+    "pipeline, pairs": (lambda: pipeline(pairs=True), lambda: table(3), {"costs": {"age": 5.0}}),
+    "EBM": (ebm, table, {}),
+    "naive Bayes": (GaussianNB, lambda: attended_trees.table(categories=False), {}),
+}
+LINEAR = ["two classes", "four classes", "groups"]
+TREES = [name for name in attended_trees.MODELS if name not in ("lightgbm, constant", "lightgbm, zeros")]
+KINDS = [*LINEAR, *OTHERS, *TREES]
+# The columns that take missing values, and those of them that lacked values when the model was certified.
+ALL = attended_trees.NAMES
+TAKE_MISSING = {name: (ALL, ["age"] if name == "lightgbm, gaps" else []) for name in TREES}
+TAKE_MISSING |= dict.fromkeys(("adaboost", "gradient"), ([], []))
+TAKE_MISSING |= dict.fromkeys(OTHERS, (["age", "income"], ["age", "income"])) | {"naive Bayes": ([], [])}
+TAKE_MISSING |= dict.fromkeys(LINEAR, ([], []))
+
+
+@cache
+def made(name):
+    """Return a certified model, and rows that did not certify it."""
+    if name in LINEAR:
+        attentive, rows = attended.attended(name)
+        return attentive, rows[:400]
+    if name in attended_trees.MODELS:
+        return attended_trees.attended(name)
+    make, data, options = OTHERS[name]
+    X, y = data()
+    attentive = attend(make().fit(X[:800], y[:800]), X[800:3200], delta=DELTA, random_state=0, **options)
+    return attentive, X[3200:].reset_index(drop=True)
+
+
+def answer(inquiry, row):
     while inquiry.wanted is not None:
         inquiry.tell(row[inquiry.wanted])
     return inquiry
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_an_inquiry_ends_as_the_reader_does(name):
-    attentive, frame = attended(name)
-    reading = attentive.read(frame[:200])
-    for i in range(200):
-        inquiry = answer_all(attentive.inquire(), frame.iloc[i])
-        assert inquiry.label == reading.label[i]
-        assert len(inquiry.asked) == reading.n_read[i]
-        assert inquiry.certified == (not inquiry.outside)
+def longest(name):
+    """Return a model and a row that is read to the end."""
+    attentive, rows = made(name)
+    return attentive, rows.iloc[int(np.argmax(attentive.read(rows).n_read))]
+
+
+def shown(inquiry):
+    return [*np.ravel(inquiry.margin), *(getattr(inquiry, name) for name in SHOWN)]
+
+
+# Labels and questions
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_an_inquiry_ends_with_the_label_and_margin_of_read(name):
+    attentive, rows = made(name)
+    rows = rows[:60]
+    reading, full = attentive.read(rows), attentive.full_margin(rows)
+    assert len(set(reading.n_read)) > 1
+    np.testing.assert_array_equal(reading.label, attentive.predict(rows))
+    for i in range(60):
+        inquiry, needed = attentive.inquire(), set()
+        while inquiry.wanted is not None:
+            assert inquiry.wanted == inquiry.needed[0]
+            assert inquiry.label is None
+            assert not inquiry.certified
+            needed |= set(inquiry.needed)
+            inquiry.tell(rows.loc[i, inquiry.wanted])
+        assert needed == set(inquiry.asked), "every column called needed is asked for in the end"
+        assert len(inquiry.asked) == len(needed)
+        assert inquiry.label == inquiry.leaning == reading.label[i]
         np.testing.assert_array_equal(inquiry.margin, reading.margin[i])
+        assert inquiry.certified == (not inquiry.outside)
+        if name in [*LINEAR, "pipeline", "naive Bayes"] and reading.stopped[i]:
+            assert len(inquiry.asked) == reading.n_read[i]
+        if not reading.stopped[i]:
+            np.testing.assert_array_equal(inquiry.margin, full[i])
+            assert inquiry.confidence == 1
 
 
-def test_inquiries_of_one_fit_share_their_tables(two, rows_of_two):
-    assert two._questions() is two._questions()
-    again = pickle.loads(pickle.dumps(two))
-    assert "_shared_questions" not in vars(again)
-    assert again._questions().fingerprint == two._questions().fingerprint
-    assert two._questions({"f1": 7.0}).prices.price[1] == 7
-    assert two._questions().prices is two.prices_
-    before = again._questions()
-    again.set_params(delta=0.1).fit(rows_of_two)
-    assert again._questions() is not before
-    assert again._questions().plan is again.plan_
+@pytest.mark.parametrize("name", ["forest", "forest, three", "adaboost"])
+def test_trees_ask_only_for_columns_on_the_path_of_the_row(name):
+    attentive, rows = made(name)
+    trees, reading = attentive.estimator_.estimators_, attentive.read(rows)
+    plan = attentive.plan_
+    order = list(dict.fromkeys([*(plan.order if plan.unit.size == 0 else plan.unit[plan.order]), *range(len(trees))]))
+    paths = [tree.decision_path(rows.to_numpy(dtype=np.float32)) for tree in trees]
+    for i in range(60):
+        nodes = [(trees[k].tree_, paths[k][i].indices) for k in order[: reading.n_read[i]]]
+        columns = {column for tree, path in nodes for column in tree.feature[path] if column >= 0}
+        assert set(answer(attentive.inquire(), rows.iloc[i]).asked) == {rows.columns[column] for column in columns}
 
 
-def test_what_is_known_beforehand_costs_nothing_and_changes_no_label(two, rows_of_two):
-    for i in range(50):
-        row = rows_of_two.iloc[i]
-        first, last = two.plan_.order[0], two.plan_.order[-1]
-        plain = answer_all(two.inquire(), row)
-        helped = answer_all(two.inquire(known={NAMES[first]: row.iloc[first], NAMES[last]: row.iloc[last]}), row)
-        assert helped.label == plain.label
-        assert helped.certified == (not helped.outside)
-        assert helped.spent < plain.spent
-        assert NAMES[first] not in helped.asked
-    everything = two.inquire(known=dict(rows_of_two.iloc[0]))
-    assert everything.label is not None
-    assert everything.spent == 0
+STEPS = ["tell", "unavailable", "in advance", "several", "not finite", "unknown", "twice", "take back", "resume"]
 
 
-def test_a_group_is_asked_for_once_and_paid_for_once(rows_of_two, grouped):
-    row, inquiry, spent = rows_of_two.iloc[int(np.argmax(grouped.read(rows_of_two).n_read))], grouped.inquire(), []
+@pytest.mark.slow
+@pytest.mark.parametrize("name", KINDS)
+@settings(max_examples=examples(150))
+@given(row=st.integers(0, 399), steps=st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 11)), max_size=15))
+def test_any_sequence_of_answers_ends_with_the_label_of_predict(name, row, steps):
+    attentive, rows = made(name)
+    values, names, (takes_missing, _) = rows.iloc[row], list(rows), TAKE_MISSING[name]
+    price = {feature: float(position) for position, feature in enumerate(names)}  # the first is free
+    groups = {"first": names[:3], "second": names[4:6]}
+    purchase = {feature: group for group, features in groups.items() for feature in features}
+    inquiry, told = attentive.inquire(price, groups=groups), []
+    for step, position in steps:
+        before, feature, new = inquiry.to_json(), names[position % len(names)], {}
+        known = {told_feature for answers in told for told_feature in answers}
+        try:
+            match step:
+                case "tell" if inquiry.wanted is not None:
+                    new = {inquiry.wanted: values[inquiry.wanted]}
+                    inquiry.tell(values[inquiry.wanted])
+                case "unavailable" if inquiry.wanted in takes_missing:
+                    new = {inquiry.wanted: None}
+                    inquiry.tell(None)
+                case "in advance":
+                    new = {feature: values[feature]}
+                    inquiry.tell_many(new)
+                case "several":
+                    new = {each: values[each] for each in names[position:] if each not in known}
+                    inquiry.tell_many(new)
+                case "not finite":
+                    inquiry.tell_many({feature: math.inf})
+                case "unknown":
+                    inquiry.tell_many({"no such column": 1.0})
+                case "twice":
+                    inquiry.tell_many({feature: values[feature], names.index(feature): values[feature]})
+                case "take back":
+                    assert set(inquiry.take_back()) == set(told.pop())
+                case "resume":
+                    inquiry = attentive.resume(before)
+            told += [new] if new else []
+        except (ValueError, IndexError):
+            assert inquiry.to_json() == before
+            if inquiry.label is None:
+                assert not new or set(new) & known, "values that fit are accepted"
+        assert shown(attentive.resume(inquiry.to_json())) == shown(inquiry)
     while inquiry.wanted is not None:
-        sample = {"f0", "f3", "f5"} & set(inquiry.needed)
-        inquiry.tell_many({name: row[name] for name in sample or {inquiry.wanted}})
-        spent.append(inquiry.spent)
-        assert inquiry.spent == grouped.prices_.total([NAMES.index(name) for name in inquiry.asked])
-    assert sorted(spent) == spent
-    assert {"f0", "f3", "f5"} <= set(inquiry.asked)
-    dear = grouped.inquire(costs={"sample": 100.0}, groups={"sample": ["f0", "f3", "f5"]})
-    assert answer_all(dear, row).spent >= 100
+        told.append({inquiry.wanted: values[inquiry.wanted]})
+        inquiry.tell(values[inquiry.wanted])
+    unavailable = [feature for answers in told for feature, value in answers.items() if value is None]
+    filled = rows.iloc[[row]].assign(**dict.fromkeys(unavailable, np.nan))
+    assert inquiry.label == attentive.predict(filled.astype(rows.dtypes))[0]
+    bought = {purchase.get(feature, feature) for feature in inquiry.asked if not pd.isna(filled[feature].iloc[0])}
+    assert inquiry.spent == sum(price[each] for each in price if purchase.get(each, each) in bought)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_known_values_are_not_asked_for_and_change_no_label(name):
+    attentive, rows = made(name)
+    labels, names = attentive.predict(rows[:40]), np.array(rows.columns)
+    for i in range(40):
+        row = rows.iloc[i]
+        everything = attentive.inquire(known=dict(row))
+        assert (everything.label, everything.asked, everything.spent) == (labels[i], (), 0)
+        known = np.random.default_rng(i).permutation(names)[:3]
+        inquiry = answer(attentive.inquire(known={feature: row[feature] for feature in known}), row)
+        plain = answer(attentive.inquire(), row)
+        assert inquiry.label == labels[i]
+        assert set(inquiry.asked) == set(plain.asked) - set(known)
+        assert inquiry.spent <= plain.spent
+
+
+@pytest.mark.parametrize("name", ["two classes", "pipeline", "lightgbm"])
+def test_a_column_without_a_value_in_a_series_is_still_asked_for(name):
+    attentive, rows = made(name)
+    row, first = rows.iloc[0].astype(object), attentive.inquire().wanted
+    for gap in (None, math.nan, pd.NA):
+        row[first] = gap
+        inquiry = attentive.inquire(known=row)
+        assert inquiry.wanted == first
+        assert inquiry.to_json() == attentive.inquire(known=row.dropna().to_dict()).to_json()
+    with pytest.raises(ValueError, match="no feature 'height'"):
+        attentive.inquire(known=pd.Series({"height": 3.0}))
+
+
+def test_columns_without_weight_are_never_asked_for():
+    X, y = correlated(3000, 6, seed=1, separation=3.0)
+    model = LogisticRegression(max_iter=500).fit(X, y)
+    model.coef_[0, 4:] = 0
+    inquiry = answer(attend(model, X, boundary="full").inquire(), X[0])
+    assert sorted(inquiry.asked) == [0, 1, 2, 3]
+    assert (inquiry.label, inquiry.confidence, inquiry.certified) == (model.predict(X[:1])[0], 1, True)
+    attentive, rows = made("pipeline")
+    for value in ("any", 3, np.float32(2), True, pd.Timestamp("2024-01-01"), None):
+        inquiry = answer(attentive.inquire(known={"note": value}), rows.iloc[0])
+        assert inquiry.certified
+        assert attentive.resume(inquiry.to_json()).label == inquiry.label
+
+
+# Prices
 
 
 @pytest.mark.parametrize(
-    ("told", "error", "message"),
+    ("name", "groups", "prices"),
     [
-        ({"height": 1.0}, ValueError, "no feature 'height'"),
-        ({99: 1.0}, ValueError, "no feature 99"),
-        ({"f1": "tall"}, TypeError, "expected a number"),
-        ({"f1": [1.0]}, TypeError, "expected a number"),
-        ({"f1": math.nan}, ValueError, "Tell a finite number"),
-        ({"f1": math.inf}, ValueError, "Tell a finite number"),
-        ({"f1": 10**400}, ValueError, "Tell a finite number"),
-        ({"f2": 1.0, "f0": 2.0}, ValueError, "told already"),
-        ({"f1": 1.0, 1: 2.0}, ValueError, "told already"),
+        ("groups", {"sample": ["f0", "f3", "f5"], "record": ["f1", "f2"]}, {"sample": 3, "record": 2}),
+        ("lightgbm, groups", {"record": ["income", "debt"]}, {"record": 20, "age": 5, "state": 0}),
+        ("forest", {}, {"age": 3, "income": 3, "state": 3, "debt": 3}),
+        ("pipeline, pairs", {}, {"age": 5}),
     ],
 )
-def test_what_cannot_be_is_refused_and_nothing_changes(told, error, message, two):
-    inquiry = two.inquire(known={"f0": 0.1})
-    before = inquiry.to_json()
-    with pytest.raises(error, match=message):
-        inquiry.tell_many(told)
-    assert inquiry.to_json() == before
+def test_each_purchase_of_the_model_is_paid_for_once(name, groups, prices):
+    attentive, rows = made(name)
+    group_of = {feature: group for group, features in groups.items() for feature in features}
+    shared = 0
+    for i in range(60):
+        inquiry, bought = attentive.inquire(), set()
+        while (feature := inquiry.wanted) is not None:
+            purchase, before = group_of.get(feature, feature), inquiry.spent
+            inquiry.tell(rows.loc[i, feature])
+            free = purchase in bought or pd.isna(rows.loc[i, feature])
+            assert inquiry.spent - before == (0 if free else prices.get(purchase, 1))
+            shared += purchase in bought
+            bought |= set() if pd.isna(rows.loc[i, feature]) else {purchase}
+    assert shared or not groups
 
 
-def test_nothing_is_taken_once_the_label_is_clear(two, rows_of_two):
-    inquiry = answer_all(two.inquire(), rows_of_two.iloc[0])
-    for more in (lambda: inquiry.tell(1.0), lambda: inquiry.tell_many({"f0": 1.0})):
-        with pytest.raises(ValueError, match="nothing more is asked for"):
-            more()
+def test_an_unavailable_value_costs_nothing_and_a_group_costs_its_price_once_one_value_is_there():
+    attentive, row = longest("groups")
+    inquiry, sample = attentive.inquire(), attended.GROUPS["sample"]
+    while inquiry.wanted not in sample:
+        inquiry.tell(row[inquiry.wanted])
+    spent, (first, second, third) = inquiry.spent, [feature for feature in inquiry.needed if feature in sample]
+    inquiry.tell_many({first: None, second: None})
+    assert inquiry.spent == spent
+    inquiry.tell(row[third])
+    assert inquiry.spent == spent + 3
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_what_cannot_be_had_is_replaced_by_what_the_other_features_tell(name):
-    attentive, frame = attended(name)
-    for i in range(100):
-        row, inquiry, rng = frame.iloc[i], attentive.inquire(), np.random.default_rng(i)
-        lacking = np.zeros(N, dtype=bool)
+def test_costs_of_an_inquiry_replace_those_of_the_model_and_not_its_groups():
+    attentive, row = longest("groups")
+    plain, dear = answer(attentive.inquire(), row), answer(attentive.inquire({"sample": 100.0}), row)
+    assert dear.asked == plain.asked
+    assert dear.spent == plain.spent + 97
+    regrouped = answer(attentive.inquire({"all": 2.0}, groups={"all": attended.NAMES}), row)
+    assert (regrouped.asked, regrouped.spent) == (plain.asked, 2)
+    free = attentive.resume(attentive.inquire(np.zeros(attended.N)).to_json())
+    assert answer(free, row).spent == 0
+
+
+# Unavailable values
+
+
+@pytest.mark.parametrize("name", ["two classes", "four classes", "pipeline", "pipeline, pairs", "naive Bayes"])
+def test_unavailable_values_are_imputed_as_in_the_reference(name):
+    attentive, rows = made(name)
+    rng, every, margins = np.random.default_rng(0), np.arange(60), set()
+    rows = rows[:60].astype({"late": float} if "late" in rows else {})
+    bare = [feature for feature in rows.select_dtypes("number") if feature not in TAKE_MISSING[name][0]]
+    parts = attentive.additive_.values(rows, every)
+    for i in range(60):
+        row, absent = rows.iloc[i].copy(), [feature for feature in bare if rng.random() < 0.3]
+        changed = attentive.additive_.values(rows.assign(**{feature: rows[feature] + 1 for feature in absent}), every)
+        lost = (changed != parts).any(axis=0)
+        without = reference.plan_without(attentive.plan_, attentive.population_, lost, DELTA)
+        margin, n_read, _ = reference.read_row(without, np.where(lost, 0.0, parts[i]))
+        row[absent] = None
+        inquiry = attentive.inquire()
         while inquiry.wanted is not None:
-            absent = rng.random() < 0.3
-            lacking[NAMES.index(inquiry.wanted)] = absent
-            inquiry.tell(None if absent else row[inquiry.wanted])
-        without = plan_without(attentive.plan_, attentive.population_, lacking, 0.05)
-        margin, n_read, _ = reference.read_row(without, np.where(lacking, 0.0, row))
-        np.testing.assert_allclose(inquiry.margin, margin if len(margin) > 1 else margin[0])
-        assert len(inquiry.asked) == n_read
-        spared = not lacking.any() or tuple(np.flatnonzero(lacking)) in attentive.population_.spare
-        assert inquiry.certified == (spared and not inquiry.outside)
+            inquiry.tell(None if inquiry.wanted in absent else row[inquiry.wanted])
+        np.testing.assert_allclose(np.ravel(inquiry.margin), margin)
+        assert inquiry.label == attentive.classes_[margin.argmax() if margin.size > 1 else int(margin[0] > 0)]
+        assert name not in LINEAR or len(inquiry.asked) == n_read
+        assert inquiry.lacked == bool(set(absent) & set(inquiry.asked))
+        assert inquiry.certified == (not inquiry.lacked and not inquiry.outside)
+        in_advance = answer(attentive.inquire(known=dict.fromkeys(absent)), row)
+        assert (in_advance.label, in_advance.certified) == (inquiry.label, inquiry.certified)
+        margins.add((bool(absent), inquiry.certified))
+    assert {(True, True), (True, False)} <= margins
 
 
-def test_with_everything_missing_the_label_is_what_is_expected_and_not_certified(two):
-    inquiry = two.inquire()
-    while inquiry.wanted is not None:
-        inquiry.tell(None)
-    mean = two.population_.regression.expected + two.plan_.intercept
-    assert inquiry.label == two.classes_[int(mean[0] > 0)]
-    assert not inquiry.certified
+def test_a_row_without_any_value_gets_the_label_of_the_mean_margin():
+    attentive, rows = attended.attended("two classes")
+    inquiry = answer(attentive.inquire(), dict.fromkeys(rows))
+    mean = attentive.full_margin(rows[1000:]).mean()
+    assert inquiry.margin == pytest.approx(mean, abs=0.1)
+    assert inquiry.label == int(inquiry.margin > 0)
+    assert (inquiry.certified, inquiry.lacked, inquiry.spent) == (False, True, 0)
     assert 0.5 <= inquiry.confidence < 1
 
 
-def test_what_is_missing_and_was_never_read_spoils_nothing(two, rows_of_two):
-    row = rows_of_two.iloc[int(np.argmin(two.read(rows_of_two).n_read))]
-    last = NAMES[int(two.plan_.order[-1])]
-    inquiry = answer_all(two.inquire(known={last: None}), row)
-    assert inquiry.certified
-    assert inquiry.label == answer_all(two.inquire(), row).label
-
-
-def test_a_margin_that_overflows_is_refused_and_nothing_is_taken(two):
-    coef = two.plan_.coef[0]
-    huge = {name: 1.7e308 * np.sign(coef[j]) * (-1) ** j for j, name in enumerate(NAMES)}
-    with pytest.raises(ValueError, match="overflows"):
-        two.inquire(known=huge)
-    inquiry = two.inquire()
-    before = inquiry.to_json()
-    with pytest.raises(ValueError, match="overflows"):
-        inquiry.tell_many(huge)
-    assert inquiry.to_json() == before
-    assert inquiry.wanted is not None
-
-
-def test_features_without_any_weight_are_not_asked_for():
-    X, y = correlated(3000, N, seed=1, separation=3.0)
-    model = LogisticRegression(max_iter=500).fit(X, y)
-    model.coef_[0, 4:] = 0
-    inquiry = attend(model, X, boundary="full").inquire(known={j: X[0, j] for j in range(4)})
-    assert inquiry.label == model.predict(X[:1])[0]
-    assert inquiry.confidence == 1
-
-
-def test_prices_of_one_row_replace_those_of_the_model_and_its_groups_stay(rows_of_two, grouped):
-    row = rows_of_two.iloc[int(np.argmax(grouped.read(rows_of_two).n_read))]
-    dear = answer_all(grouped.inquire({"sample": 100.0}), row)
-    assert dear.spent >= 100
-    assert dear.asked == answer_all(grouped.inquire(), row).asked
-
-
-@pytest.mark.parametrize("values", [[1.0], "f1", 3])
-def test_values_that_are_no_dict_are_refused(values, two):
-    with pytest.raises(TypeError, match="Expected a dict"):
-        two.inquire().tell_many(values)
-    with pytest.raises(TypeError, match="Expected a dict"):
-        two.inquire(known=values)
-
-
-def test_confidence_grows_with_what_is_known_on_average_and_is_one_at_the_end(two, rows_of_two):
-    early, late = [], []
-    for i in range(200):
-        row, inquiry = rows_of_two.iloc[i], two.inquire()
-        seen = []
+@pytest.mark.parametrize("name", [name for name in KINDS if TAKE_MISSING[name][0]])
+def test_missing_values_that_the_model_takes_are_values_like_others(name):
+    attentive, rows = made(name)
+    takes, seen = TAKE_MISSING[name]
+    certified = []
+    for i in range(40):
+        rng = np.random.default_rng(i)
+        gone = [feature for feature in takes if rng.random() < 0.3]
+        row = rows.iloc[[i]].assign(**dict.fromkeys(gone, np.nan)).astype(rows.dtypes)
+        inquiry = attentive.inquire()
         while inquiry.wanted is not None:
-            inquiry.tell(row[inquiry.wanted])
-            seen.append(inquiry.confidence)
-        early.append(seen[0])
-        late.append(seen[-1])
-    assert np.mean(late) > np.mean(early)
-    assert two.inquire(known=dict(row)).confidence == 1
+            value = row[inquiry.wanted].iloc[0]
+            inquiry.tell(rng.choice(np.array([None, math.nan, pd.NA], object)) if pd.isna(value) else value)
+        assert inquiry.label == attentive.predict(row)[0]
+        np.testing.assert_allclose(inquiry.margin, attentive.read(row).margin[0], rtol=1e-12)
+        unseen = set(inquiry.asked) & set(gone) - set(seen)
+        assert inquiry.lacked == bool(unseen)
+        assert inquiry.certified == (not unseen and not inquiry.outside)
+        certified += [inquiry.certified] if set(inquiry.asked) & set(gone) & set(seen) else []
+    assert any(certified) or not seen, "a value that was missing in rows that certified the model may be missing"
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_confidence_tells_sure_rows_from_unsure_ones_and_is_about_right_for_both(name):
-    """After a few answers the full model agrees with the label leaned to about as often as is said."""
-    attentive, frame = attended(name)
-    full = attentive.full_margin(frame)
-    codes = (full > 0).astype(int) if full.ndim == 1 else full.argmax(axis=1)
-    inquiries = [attentive.inquire(known=known) for known in frame[NAMES[:5]][:1000].to_dict("records")]
+@pytest.mark.parametrize("name", ["gradient", "adaboost"])
+def test_trees_that_take_no_missing_values_refuse_them(name):
+    attentive, _ = made(name)
+    inquiry = attentive.inquire(known={"noise": 0.5})
+    before = inquiry.to_json()
+    for gap in (None, math.nan, np.float32("nan"), pd.NA):
+        with pytest.raises(ValueError, match=f"{inquiry.wanted!r}: the model takes no missing values"):
+            inquiry.tell(gap)
+    assert inquiry.to_json() == before
+
+
+def test_zeros_that_count_as_missing_are_values_and_have_a_price():
+    attentive, rows = made("lightgbm, zeros")
+    for i in range(40):
+        row = rows.iloc[[i]].assign(age=0.0, income=1e-36)
+        inquiry = answer(attentive.inquire(), row.iloc[0])
+        assert inquiry.label == attentive.predict(row)[0]
+        assert inquiry.spent == len(inquiry.asked)
+
+
+# Values
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "error", "message"),
+    [
+        ("two classes", {"height": 1.0}, ValueError, "no feature 'height'"),
+        ("lightgbm", {99: 1.0}, ValueError, "no feature 99"),
+        ("two classes", {"f1": "tall"}, TypeError, "expected a number"),
+        ("two classes", {"f1": [1.0]}, TypeError, "expected a number"),
+        ("two classes", {"f1": math.nan}, ValueError, "not finite"),
+        ("pipeline", {"age": math.inf}, ValueError, "not finite"),
+        ("pipeline", {"age": "1.0"}, TypeError, "expected a number"),
+        ("pipeline", {"size": pd.Timestamp("2024-01-01")}, TypeError, "expected a number or a text"),
+        ("lightgbm", {"age": "old"}, TypeError, "expected a number"),
+        ("lightgbm", {"age": 10**400}, ValueError, "not finite"),
+        ("lightgbm", {"state": ["NY"]}, TypeError, "expected a number"),
+        ("xgboost, categories", {"state": "Utah"}, ValueError, "'Utah' is none of the categories"),
+        ("two classes", {"f1": 1.0, 1: 2.0}, ValueError, "already"),
+        ("two classes", {"f2": 1.0, "f0": 2.0}, ValueError, "already"),
+        ("two classes", [1.0], TypeError, "Expected a dict"),
+        ("two classes", "f1", TypeError, "Expected a dict"),
+    ],
+)
+def test_refused_values_leave_the_inquiry_as_it_was(name, values, error, message):
+    attentive, rows = made(name)
+    inquiry = attentive.inquire(known={0: rows.iloc[0, 0]})
+    before = inquiry.to_json()
+    with pytest.raises(error, match=message):
+        inquiry.tell_many(values)
+    assert inquiry.to_json() == before
+
+
+def test_values_whose_margin_overflows_are_refused():
+    attentive, _ = made("two classes")
+    coef = attentive.additive_.coef[0]
+    huge = {name: 1.7e308 * np.sign(coef[j]) * (-1) ** j for j, name in enumerate(attended.NAMES)}
+    inquiry = attentive.inquire()
+    before = inquiry.to_json()
+    for refuse in (lambda: attentive.inquire(known=huge), lambda: inquiry.tell_many(huge)):
+        with pytest.raises(ValueError, match="overflows"):
+            refuse()
+    assert inquiry.to_json() == before
+
+
+@pytest.mark.parametrize("name", ["two classes", "pipeline", "lightgbm"])
+def test_an_inquiry_with_a_label_accepts_nothing_until_an_answer_is_taken_back(name):
+    attentive, row = longest(name)
+    inquiry, states = attentive.inquire(), []
+    with pytest.raises(ValueError, match="No answer"):
+        inquiry.take_back()
+    while inquiry.wanted is not None:
+        states.append((inquiry.to_json(), shown(inquiry)))
+        inquiry.tell(row[inquiry.wanted])
+    end = shown(inquiry)
+    for more in (lambda: inquiry.tell(1.0), lambda: inquiry.tell_many({inquiry.asked[0]: 1.0})):
+        with pytest.raises(ValueError, match="label is clear"):
+            more()
+    for text, state in reversed(states):
+        last = inquiry.asked[-1]
+        assert inquiry.take_back() == (last,)
+        assert (inquiry.to_json(), shown(inquiry)) == (text, state)
+    assert shown(answer(inquiry, row)) == end
+
+
+@pytest.mark.parametrize("kind", [float, int, bool, np.float32, np.int8, np.bool_, Decimal])
+@pytest.mark.parametrize(("name", "feature"), [("two classes", "f1"), ("pipeline", "late"), ("lightgbm", "age")])
+def test_numbers_of_any_type_are_the_same_value(name, feature, kind):
+    attentive, _ = made(name)
+    assert attentive.inquire(known={feature: kind(1)}).confidence == attentive.inquire(known={feature: 1.0}).confidence
+
+
+def test_integer_categories_are_distinct_beyond_the_precision_of_floats():
+    keys = np.array([2**53, 2**53 + 1])
+    X = pd.DataFrame({"key": np.tile(keys, 300)})
+    model = make_pipeline(ColumnTransformer([("key", OneHotEncoder(), ["key"])]), LogisticRegression())
+    attentive = attend(model.fit(X, X["key"] == keys[1]), X, delta=DELTA, random_state=0)
+    for key in keys.tolist():
+        inquiry = attentive.inquire(known={"key": key})
+        assert attentive.resume(inquiry.to_json()).label == inquiry.label == (key == keys[1])
+
+
+# Values that were never seen
+
+
+@pytest.mark.parametrize("name", ["two classes", "pipeline", "EBM", "naive Bayes", "lightgbm", "hist", "xgboost"])
+def test_a_number_outside_of_the_range_is_reported_and_not_certified(name):
+    attentive, rows = made(name)
+    feature, inside = rows.columns[0], answer(attentive.inquire(), rows.iloc[0]).outside
+    assert inside == {}
+    low, high = attentive.population_.low[0], attentive.population_.high[0]
+    beyond = [np.nextafter(low, -np.inf), np.nextafter(high, np.inf), 1e6]
+    for value in (low, high, *beyond):
+        inquiry = answer(attentive.inquire(known={feature: value}), rows.iloc[0])
+        again = attentive.resume(inquiry.to_json())
+        assert inquiry.outside == again.outside == ({feature: value} if value in beyond else {})
+        assert inquiry.certified == again.certified == (value not in beyond)
+
+
+@pytest.mark.parametrize("name", ["pipeline", "EBM", "lightgbm", "lightgbm, three", "hist", "xgboost, categories"])
+def test_a_category_that_no_certifying_row_had_is_reported_and_not_certified(name):
+    data = table if name in OTHERS else attended_trees.table
+    X, _ = data(classes=3) if name == "lightgbm, three" else data()
+    rows = X[800:3200]
+    attentive = attend(made(name)[0].estimator_, rows[rows["state"] != "NY"], delta=DELTA, random_state=0)
+    for state in STATES:
+        inquiry = answer(attentive.inquire(known={"state": state}), X.iloc[3])
+        assert inquiry.outside == ({"state": state} if state == "NY" else {})
+        assert inquiry.certified == (state != "NY")
+    assert attentive.inquire(known={"state": None}).outside == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "feature", "outside"),
+    [
+        ("pipeline", "state", False),
+        ("pipeline", "job", True),
+        ("lightgbm", "state", True),
+        ("lightgbm, three", "state", True),
+        ("hist", "state", True),
+    ],
+)
+def test_an_unknown_category_is_outside_unless_certifying_rows_had_unknown_ones(name, feature, outside):
+    attentive, rows = made(name)
+    row = rows.iloc[[3]].astype({feature: object}).assign(**{feature: "Utah"})
+    inquiry = answer(attentive.inquire(known={feature: "Utah"}), rows.iloc[3])
+    assert inquiry.outside == ({feature: "Utah"} if outside else {})
+    assert inquiry.certified == (not outside)
+    if name in OTHERS:
+        assert inquiry.label == attentive.predict(row)[0]
+    else:
+        assert inquiry.label == answer(attentive.inquire(known={feature: None}), rows.iloc[3]).label
+
+
+@pytest.mark.filterwarnings("ignore:.*negative value in categorical")
+def test_category_codes_in_an_array_are_truncated_as_the_library_does():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(6000, 2)), rng.choice([-1, 0, 1.5, 2, 3, 4], 6000)])
+    y = X[:, 0] + np.where(np.isin(X[:, 2], [0, 2, 4]), 2, -2) + 0.3 * rng.normal(size=6000) > 0
+    model = lgb.LGBMClassifier(**attended_trees.LIGHT).fit(X[:2000], y[:2000], categorical_feature=[2])
+    rows = X[2000:]
+    rows[rows[:, 2] == 2, 2] = 3
+    attentive = attend(model, rows, delta=0.1, random_state=0)
+    for code in (-7.0, -0.5, 0.0, 1.0, 1.9, 4.9, 2.0, 2.5, 5.0):
+        inquiry = attentive.inquire(known={0: 0.1, 1: 0.1, 2: code})
+        assert inquiry.label == model.predict([[0.1, 0.1, code]])[0]
+        assert inquiry.outside == ({2: code} if code in (2.0, 2.5, 5.0) else {})
+
+
+# Confidence and the promise
+
+
+@pytest.mark.parametrize(
+    "name", ["two classes", "four classes", "pipeline", "naive Bayes", "lightgbm", "forest, three"]
+)
+def test_confidence_is_about_the_share_of_rows_with_the_leaning_label(name):
+    attentive, rows = made(name)
+    full = attentive.full_margin(rows)
+    labels = attentive.classes_[(full > 0).astype(int) if full.ndim == 1 else full.argmax(axis=1)]
+    known = answer(attentive.inquire(), longest(name)[1]).asked[:3]
+    inquiries = [attentive.inquire(known=row) for row in rows[list(known)].to_dict("records")]
     said = np.array([inquiry.confidence for inquiry in inquiries])
-    right = np.array([inquiry.leaning for inquiry in inquiries]) == attentive.classes_[codes[:1000]]
-    for alike in np.array_split(np.argsort(said), 5):
-        assert abs(said[alike].mean() - right[alike].mean()) < 0.15
-    base_rate = right.mean()
-    assert np.mean((said - right) ** 2) < 0.92 * base_rate * (1 - base_rate)  # the Brier score of the base rate
+    right = np.array([inquiry.leaning for inquiry in inquiries]) == labels
+    assert (said >= 0).all()
+    assert (said <= 1).all()
+    unsure, sure = np.array_split(np.argsort(said), 2)
+    assert right[sure].mean() > right[unsure].mean()
+    for half in (unsure, sure):
+        assert abs(said[half].mean() - right[half].mean()) < 0.15
 
 
-def test_an_inquiry_goes_on_in_another_process(two, rows_of_two):
-    row = rows_of_two.iloc[int(np.argmax(two.read(rows_of_two).n_read))]
-    inquiry = two.inquire(known={"f7": row["f7"]}, costs={"f1": 5.0})
+@pytest.mark.parametrize("name", ["two classes", "pipeline", "lightgbm"])
+def test_a_class_without_a_promise_is_never_certified(name):
+    rows = attended.attended(name)[1] if name in LINEAR else (table() if name in OTHERS else attended_trees.table())[0]
+    fitted = made(name)[0].estimator_
+    first, second = fitted.classes_
+    attentive = attend(fitted, rows[1000:3200], delta={first: DELTA, second: 1.0}, random_state=0)
+    found = [answer(attentive.inquire(), made(name)[1].iloc[i]) for i in range(40)]
+    assert {inquiry.label for inquiry in found} == {first, second}
+    for inquiry in found:
+        assert inquiry.certified == (inquiry.label == first and not inquiry.outside)
+
+
+# Texts, processes and threads
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_an_inquiry_is_resumed_by_a_pickled_copy_of_its_model(name):
+    attentive, row = longest(name)
+    inquiry = attentive.inquire({0: 5.0}, known={rows_last(name): row.iloc[-1]})
     inquiry.tell(row[inquiry.wanted])
-    inquiry.tell(None)
-    again = two.resume(json.dumps(json.loads(inquiry.to_json())))
-    for name in ("wanted", "needed", "asked", "spent", "label", "margin", "confidence", "certified"):
-        assert getattr(again, name) == getattr(inquiry, name)
-    assert answer_all(again, row).label == answer_all(inquiry, row).label
-    assert again.spent == inquiry.spent
+    again = pickle.loads(pickle.dumps(attentive)).resume(json.dumps(json.loads(inquiry.to_json())))
+    assert shown(again) == shown(inquiry)
+    assert shown(answer(again, row)) == shown(answer(inquiry, row))
+
+
+def rows_last(name):
+    return made(name)[1].columns[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "other"), [("two classes", "four classes"), ("two classes", "groups"), ("xgboost", "lightgbm")]
+)
+def test_an_inquiry_of_another_model_is_refused(name, other):
+    with pytest.raises(ValueError, match="another model"):
+        made(name)[0].resume(made(other)[0].inquire().to_json())
+
+
+def test_after_another_fit_inquiries_are_about_the_new_model():
+    X, y = correlated(4000, 6, seed=1, separation=3.0)
+    attentive = attend(LogisticRegression().fit(X[:1000], y[:1000]), X[1000:], delta=DELTA, random_state=0)
+    text = attentive.inquire().to_json()
+    attentive.set_params(estimator=LogisticRegression(C=1e-4).fit(X[:1000], y[:1000])).fit(X[1000:], y[1000:])
+    with pytest.raises(ValueError, match="another model"):
+        attentive.resume(text)
+    reading = attentive.read(X[:20])
+    np.testing.assert_array_equal([answer(attentive.inquire(), row).margin for row in X[:20]], reading.margin)
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"saccade inquiry": 1}', "[" * 100_000])
-def test_a_text_that_is_no_inquiry_is_refused(two, text):
+def test_a_text_that_is_not_an_inquiry_is_refused(text):
     with pytest.raises(ValueError, match="not an inquiry"):
-        two.resume(text)
-
-
-def test_an_inquiry_about_another_model_is_refused(two, four):
-    with pytest.raises(ValueError, match="another model"):
-        two.resume(four.inquire().to_json())
+        made("two classes")[0].resume(text)
 
 
 @pytest.mark.parametrize(
@@ -264,208 +633,30 @@ def test_an_inquiry_about_another_model_is_refused(two, four):
     [
         ('inquiry": 1', 'inquiry": 2', "format 2"),
         ('"told": []', '"told": [[[1, "x"]]]', "not an inquiry"),
-        ('"told": []', '"told": [[[1, 1], [1, 1]]]', "told twice"),
-        ('"told": []', '"told": [[[1, 1]], [[1, 1]]]', "told already"),
+        ('"told": []', '"told": [[[1, 1], [1, 1]]]', "twice"),
+        ('"told": []', '"told": [[[1, 1]], [[1, 1]]]', "already"),
         ('"price": [1.0', '"price": [-1.0', "prices"),
         ('"purchase": [0', '"purchase": [1' + "0" * 30, "not an inquiry"),
         ('"purchase": [', '"purchase": [77, ', "prices"),
     ],
 )
-def test_an_inquiry_that_was_tampered_with_is_refused(two, written, changed, message):
-    text = two.inquire().to_json()
+def test_a_damaged_inquiry_is_refused(written, changed, message):
+    attentive, _ = made("two classes")
+    text = attentive.inquire().to_json()
     assert written in text
     with pytest.raises(ValueError, match=message):
-        two.resume(text.replace(written, changed))
+        attentive.resume(text.replace(written, changed))
 
 
-@pytest.mark.parametrize("how", ["tell", "tell_many", "known", "resume"])
-@pytest.mark.parametrize("beyond", [-1e-9, 1e-9, 1e6])
-def test_a_value_outside_of_what_was_seen_is_not_certified(two, how, beyond):
-    """However it is told; the ends of the range themselves have been seen."""
-    low, high = two.population_.low, two.population_.high
-    first = int(two.plan_.order[0])
-    for value in (low[first], high[first], (low if beyond < 0 else high)[first] + beyond):
-        inquiry = two.inquire(known={NAMES[first]: value}) if how == "known" else two.inquire()
-        if how == "tell_many":
-            inquiry.tell_many({NAMES[first]: value})
-        elif how != "known":
-            inquiry.tell(value)
-        if how == "resume":
-            inquiry = two.resume(inquiry.to_json())
-        while inquiry.wanted is not None:
-            inquiry.tell(two.population_.mean[NAMES.index(inquiry.wanted)])
-        inside = low[first] <= value <= high[first]
-        assert inquiry.outside == ({} if inside else {NAMES[first]: value})
-        assert inquiry.certified == inside
+@pytest.mark.parametrize("name", ["two classes", "pipeline", "lightgbm"])
+def test_threads_share_one_model(name):
+    attentive, rows = made(name)
+    takes = TAKE_MISSING[name][0] or list(rows)
 
+    def decide(model, i):
+        return shown(answer(model.inquire(known={takes[i % len(takes)]: None}), rows.iloc[i]))
 
-def test_the_last_answer_can_be_taken_back_also_once_the_label_is_clear(two, rows_of_two):
-    row = rows_of_two.iloc[int(np.argmax(two.read(rows_of_two).n_read))]
-    inquiry, before = two.inquire(known={"f7": row["f7"]}), []
-    with pytest.raises(ValueError, match="No answer is left"):
-        inquiry.take_back()
-    while inquiry.wanted is not None:
-        before.append((inquiry.to_json(), inquiry.wanted, inquiry.spent, inquiry.margin))
-        inquiry.tell(row[inquiry.wanted])
-    ended = inquiry.label, inquiry.margin, inquiry.spent
-    for state in reversed(before):
-        assert inquiry.take_back() == (state[1],)
-        assert (inquiry.to_json(), inquiry.wanted, inquiry.spent, inquiry.margin) == state
-    assert inquiry.asked == ()
-    answer_all(inquiry, row)
-    assert (inquiry.label, inquiry.margin, inquiry.spent) == ended
-
-
-def test_what_was_told_together_is_taken_back_together(grouped, rows_of_two):
-    row, inquiry = rows_of_two.iloc[0], grouped.inquire()
-    untouched = inquiry.to_json()
-    inquiry.tell_many({name: row[name] for name in GROUPS["sample"][:2]} | {"f5": None})
-    inquiry.tell_many({})
-    assert set(inquiry.take_back()) == set(GROUPS["sample"])
-    assert inquiry.to_json() == untouched
-    assert inquiry.spent == 0
-
-
-def test_what_could_not_be_had_costs_nothing(two, grouped, rows_of_two):
-    inquiry = two.inquire()
-    inquiry.tell(None)
-    assert len(inquiry.asked) == 1
-    assert inquiry.spent == 0
-    row = rows_of_two.iloc[int(np.argmax(grouped.read(rows_of_two).n_read))]
-    inquiry = grouped.inquire()
-    while inquiry.wanted not in (None, *GROUPS["sample"]):
-        inquiry.tell(row[inquiry.wanted])
-    paid, group = inquiry.spent, [name for name in inquiry.needed if name in GROUPS["sample"]]
-    assert len(group) == 3
-    inquiry.tell_many({group[0]: None, group[1]: None})
-    assert inquiry.spent == paid
-    inquiry.tell(row[group[2]])  # a group is paid for where one of its values could be had
-    assert inquiry.spent == paid + 3
-
-
-@pytest.mark.parametrize("dtype", [float, object, "Float64"])
-def test_a_series_is_known_but_for_its_gaps(two, rows_of_two, dtype):
-    row = rows_of_two.iloc[0].astype(dtype)
-    assert two.inquire(known=row).label == two.predict(rows_of_two[:1])[0]
-    row[["f1", "f4"]] = None
-    inquiry = two.inquire(known=row)
-    assert inquiry.to_json() == two.inquire(known=row.drop(["f1", "f4"]).to_dict()).to_json()
-    assert set(inquiry.needed) <= {"f1", "f4"}
-    with pytest.raises(ValueError, match="no feature 'height'"):
-        two.inquire(known=pd.Series({"height": 3.0}))
-
-
-def test_what_is_free_is_asked_for_first_and_costs_nothing(rows_of_two):
-    X, model = rows_of_two, attended("two classes")[0].estimator_
-    last = [NAMES[j] for j in attended("two classes")[0].plan_.order[-3:]]
-    free = attend(model, X[1000:], delta=0.05, costs=dict.fromkeys(last, 0), random_state=0)
-    assert {NAMES[j] for j in free.plan_.order[:3]} == set(last)
-    inquiry = answer_all(free.inquire(), X.iloc[0])
-    assert inquiry.spent == len(inquiry.asked) - 3
-    assert answer_all(free.resume(free.inquire(np.zeros(N)).to_json()), X.iloc[0]).spent == 0
-    nothing = attend(model, X[1000:], delta=0.05, costs=np.zeros(N), random_state=0)
-    assert nothing.read(X).n_read.mean() < N / 2
-    assert nothing.prices_.price.sum() == 0
-    columns = attend(model, X[1000:], delta=0.05, costs=dict.fromkeys(last, 0), fewest="columns", random_state=0)
-    assert {NAMES[j] for j in columns.plan_.order[:3]} == set(last)
-
-
-def test_a_file_keeps_prices_of_nothing(two, rows_of_two, tmp_path):
-    free = attend(two.estimator_, rows_of_two[1000:], delta=0.05, costs={"f0": 0.0}, random_state=0)
-    saccade.save(free, tmp_path / "model")
-    assert saccade.load(tmp_path / "model").prices_.price[0] == 0
-
-
-STEPS = st.lists(
-    st.tuples(
-        st.sampled_from(
-            [
-                "tell",
-                "tell None",
-                "outside",
-                "out of turn",
-                "several",
-                "bad value",
-                "bad name",
-                "second",
-                "take back",
-                "resume",
-            ]
-        ),
-        st.integers(0, N - 1),
-    ),
-    max_size=25,
-)
-
-
-def replayed(attentive, text):
-    """What follows from an inquiry's state: values (NaN where unknown), gaps, and the features told."""
-    state, values, gaps = json.loads(text), np.full(N, np.nan), np.zeros(N, dtype=bool)
-    for position, value in [*state["known"], *(pair for told in state["told"] for pair in told)]:
-        gaps[position] = value is None
-        values[position] = np.nan if value is None else value
-    return values, gaps
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", MODELS)
-@settings(deadline=None, max_examples=EXAMPLES)
-@given(
-    row=st.integers(0, 3999),
-    steps=STEPS,
-    with_gaps=st.booleans(),
-    free=st.sets(st.integers(0, N - 1)),
-)
-def test_any_sequence_of_answers_ends_in_the_readers_label(name, row, steps, with_gaps, free):
-    attentive, frame = attended(name)
-    costs = [0.0 if j in free else 1.0 + j for j in range(N)]
-    values, inquiry = frame.iloc[row].copy(), attentive.inquire(costs)
-    for step, position in steps:
-        before = inquiry.to_json()
-        feature = NAMES[position]
-        known = {pair[0] for told in json.loads(before)["told"] for pair in told}
-        try:
-            match step:
-                case "tell":
-                    inquiry.tell(values[inquiry.wanted] if inquiry.wanted else 0.0)
-                case "tell None" if with_gaps:
-                    inquiry.tell(None)
-                case "outside":
-                    inquiry.tell(50.0 + position)
-                case "out of turn":
-                    inquiry.tell_many({feature: values[feature]})
-                case "several":
-                    inquiry.tell_many({one: values[one] for one in NAMES[position:] if NAMES.index(one) not in known})
-                case "bad value":
-                    inquiry.tell_many({feature: math.nan})
-                case "bad name":
-                    inquiry.tell_many({"nothing": 1.0})
-                case "second":
-                    inquiry.tell_many({feature: 1.0, position: 2.0})
-                case "take back":
-                    told = json.loads(before)["told"]
-                    back = inquiry.take_back()
-                    assert [NAMES.index(one) for one in back] == [position for position, _ in told[-1]]
-                    assert json.loads(inquiry.to_json())["told"] == told[:-1]
-                case "resume":
-                    inquiry = attentive.resume(before)
-        except ValueError:
-            assert inquiry.to_json() == before
-        again = attentive.resume(inquiry.to_json())
-        for state in ("wanted", "needed", "label", "outside", "certified", "asked", "spent"):
-            assert getattr(again, state) == getattr(inquiry, state)
-    while inquiry.wanted is not None:
-        inquiry.tell(values[inquiry.wanted])
-    told, gaps = replayed(attentive, inquiry.to_json())
-    whole = np.where(np.isnan(told), values, told)
-    had = [NAMES.index(one) for one in inquiry.asked if not gaps[NAMES.index(one)]]
-    assert inquiry.spent == attentive.inquire(costs)._questions.prices.total(had)
-    assert bool(inquiry.outside) == (~seen(attentive, pd.DataFrame([told], columns=NAMES).fillna(0))[0])
-    if not gaps.any():
-        assert inquiry.label == attentive.predict(pd.DataFrame([whole], columns=NAMES))[0]
-        assert inquiry.certified == (not inquiry.outside)
-    else:
-        without = plan_without(attentive.plan_, attentive.population_, gaps, 0.05)
-        filled = np.where(gaps, 0.0, whole)[None]
-        assert inquiry.label == attentive.classes_[decided(read_plan(without, ArraySource(filled)).margin)[0]]
-        assert not (inquiry.outside and inquiry.certified)
+    fresh = pickle.loads(pickle.dumps(attentive))
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda i: decide(fresh, i), range(100)))
+    assert found == [decide(attentive, i) for i in range(100)]

@@ -9,14 +9,12 @@ import sys
 import threading
 from contextlib import suppress
 
-import numpy as np
 import pytest
 from attended import attended
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
 import saccade
-from saccade.cli.main import run
 from saccade.reading import progress
 from saccade.reading.progress import Progress
 
@@ -219,84 +217,12 @@ def in_a_process(command, on_terminal):
     return output, seen.decode()
 
 
-COMMAND = """
-import sys
-from saccade.reading import progress
-from saccade.cli.main import run
-progress.SECONDS_BEFORE = progress.SECONDS_BETWEEN = 0
-sys.exit(run(sys.argv[1:]))
-"""
-
-
-@pytest.fixture
-def rows(tmp_path):
-    path = tmp_path / "rows.csv"
-    np.savetxt(path, X, delimiter=",", header=",".join(f"f{j}" for j in range(8)), comments="")
-    saccade.save(saccade.attend(MODEL, X[1000:], delta=0.2, random_state=0), tmp_path / "fast.saccade")
-    return path
-
-
-@pytest.mark.parametrize("on_terminal", [True, False])
-def test_the_commands_show_it_on_a_terminal_by_themselves(rows, tmp_path, on_terminal):
-    run_it = [sys.executable, "-c", COMMAND, "predict", str(tmp_path / "fast.saccade"), str(rows)]
-    output, errors = in_a_process([*run_it, "-o", str(tmp_path / "labels.csv")], on_terminal)
-    assert output == ""
-    assert ("Rows: 100%, 3,000 rows" in errors) == on_terminal
-    assert ("\033" in errors) == on_terminal
-    assert "3,000 rows, " in errors  # what is said at the end
-
-
-def test_a_command_leaves_the_library_as_quiet_as_it_was(capsys):
-    assert run(["--version"]) == 0
-    assert not saccade.terminal._asked
-
-
 @pytest.mark.usefixtures("at_once", "asked")
-def test_a_standard_error_that_was_closed_does_not_stop_the_work(on_terminal):
+def test_closed_standard_error_does_not_stop_the_work(on_terminal):
     """As services close it that leave their terminal."""
     on_terminal().close()
     with Progress("rows") as reading:
         reading.advance(1)
-
-
-def test_results_stay_apart_from_messages_where_standard_error_is_closed(rows, tmp_path, monkeypatch, capsys):
-    """As ``2>&-`` does: print writes to standard output where there is no file to write to."""
-    monkeypatch.setattr("sys.stderr", None)
-    assert run(["predict", str(tmp_path / "fast.saccade"), str(rows)]) == 0
-    assert run(["predict", str(tmp_path / "no such model"), str(rows)]) == 1
-    sys.stderr.close()
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "label,margin,n_read"
-    assert len(lines) == 1 + len(X)
-
-
-def test_results_without_a_standard_output_go_nowhere(rows, tmp_path, monkeypatch, capsys):
-    """As ``>&-`` does, where a service wants the status alone, or a file."""
-    run_it = ["predict", str(tmp_path / "fast.saccade"), str(rows)]
-    monkeypatch.setattr("sys.stdout", None)
-    assert run(run_it) == 0
-    sys.stdout.close()
-    monkeypatch.setattr("sys.stdout", None)
-    assert run([*run_it, "-o", str(tmp_path / "labels.csv")]) == 0
-    sys.stdout.close()
-    assert len((tmp_path / "labels.csv").read_text().splitlines()) == 1 + len(X)
-    assert capsys.readouterr().err.count("3,000 rows") == 2
-
-
-def test_a_standard_input_that_was_closed_is_empty(rows, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("sys.stdin", None)
-    assert run(["predict", str(tmp_path / "fast.saccade"), "-"]) == 1
-    sys.stdin.close()
-    assert "AttributeError" not in capsys.readouterr().err
-
-
-@pytest.mark.usefixtures("asked")
-def test_warnings_of_a_command_begin_on_a_line_of_their_own(on_terminal):
-    terminal = on_terminal()
-    from saccade.cli.main import _show_warning
-
-    _show_warning("look out")
-    assert terminal.getvalue() == "\r\033[Ksaccade: look out\n"
 
 
 def test_what_was_planned_and_certified_is_logged(caplog):
@@ -309,12 +235,6 @@ def test_what_was_planned_and_certified_is_logged(caplog):
     assert record.getMessage().startswith("planned on 1400 rows")
     assert "calibrated on 600 in 0" in record.getMessage()
     assert str(attentive.certificate_) in record.getMessage()
-
-
-def test_work_on_files_is_logged(rows, tmp_path, caplog, capsys):
-    with caplog.at_level(logging.INFO, "saccade"):
-        assert run(["predict", str(tmp_path / "fast.saccade"), str(rows), "-o", str(tmp_path / "labels.csv")]) == 0
-    assert [record.getMessage().split(" in ")[0] for record in caplog.records] == [f"predicted 3000 rows of {rows}"]
 
 
 def test_learning_is_logged(caplog):

@@ -52,14 +52,12 @@ DEPENDING = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::saccade.exceptions.OneLabelWarning")  # scikit-learn's labels are random
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(IN_FULL, expected_failed_checks=lambda estimator: {} if estimator is BOLD else EXPECTED)
 def test_scikit_learn_check(estimator, check):
     check(estimator)
 
 
-@pytest.mark.filterwarnings("ignore::saccade.exceptions.OneLabelWarning")
 @pytest.mark.parametrize(
     ("estimator", "check"),
     [

@@ -9,7 +9,6 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import Learner, exponentiated_gradient
-from sklearn.base import clone
 
 from data import correlated
 from saccade import (
@@ -163,7 +162,6 @@ def test_rows_are_read_without_a_copy(kind, stored, tmp_path):
     np.testing.assert_allclose(reading.margin, expected.margin, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.filterwarnings("ignore::saccade.exceptions.OneLabelWarning")  # features far from zero
 @pytest.mark.parametrize("kind", [np.uint8, np.float32, np.int64])
 def test_kinds_of_numbers_agree_with_float64(kind):
     X, y = correlated(400, 40, seed=6)
@@ -299,30 +297,6 @@ def test_exponentiated_gradient_does_not_overflow():
         assert np.isfinite(model.fit(X, y).coef_).all()
     easy = np.column_stack([2.0 * y - 1, X])
     assert model.fit(easy, y).score(easy, y) == 1.0
-
-
-@pytest.mark.parametrize("model", [Pegasos(), Perceptron(), PassiveAggressive(), ExponentiatedGradient()], ids=repr)
-def test_the_result_depends_on_the_shards_and_not_on_the_threads(model):
-    X, y = correlated(900, 20, seed=19, separation=2.0)
-    one, *others = (
-        clone(model).set_params(shards=shards, n_jobs=jobs, random_state=0).fit(X, y)
-        for shards, jobs in ((4, None), (4, 2), (4, 4), (1, None))
-    )
-    same_model(others[0], one)
-    same_model(others[1], one)
-    assert not np.array_equal(others[2].coef_, one.coef_)
-    assert one.training_.n_examples == one.n_iter_ * 900
-    assert one.t_ == 1 + one.n_iter_ * 225
-    assert abs(one.score(X, y) - others[2].score(X, y)) < 0.02
-
-
-def test_shards_average_the_passes_over_each():
-    X, y = correlated(200, 10, seed=20)
-    parameters = {"lam": 0.1, "boundary": Full(), "average": False, "shuffle": False, "project": False, "max_iter": 1}
-    mixed = Pegasos(**parameters, shards=2).fit(X, y)
-    halves = [Pegasos(**parameters).fit(X[k::2], y[k::2]) for k in range(2)]
-    np.testing.assert_allclose(mixed.coef_, (halves[0].coef_ + halves[1].coef_) / 2, rtol=1e-9)
-    np.testing.assert_allclose(mixed.intercept_, (halves[0].intercept_ + halves[1].intercept_) / 2, rtol=1e-9)
 
 
 def test_passes_end_when_the_loss_no_longer_falls():

@@ -1,6 +1,5 @@
 """The watch over a promise: its statistics, its coins, and what it does when the promise is broken."""
 
-import asyncio
 import json
 import pickle
 import re
@@ -454,11 +453,10 @@ def test_json_that_is_not_of_this_model_is_refused(change):
 
 def test_a_watch_can_be_pickled():
     attentive, X, _ = linear()
-    watch = Watch(attentive, share=0.2, random_state=5, meter=Meter())
+    watch = Watch(attentive, share=0.2, random_state=5)
     watch.predict(X[:3000])
     again = pickle.loads(pickle.dumps(watch))
     assert again.to_json() == watch.to_json()
-    assert again.meter is None
     np.testing.assert_array_equal(again.predict(X), watch.predict(X))
 
 
@@ -470,7 +468,7 @@ def test_threads_lose_no_count():
     def work(mine):
         for part in mine:
             watch.predict(part)
-            watch.metrics()
+            watch.metrics_text()
 
     threads = [threading.Thread(target=work, args=(parts[k::4],)) for k in range(4)]
     for thread in threads:
@@ -554,148 +552,6 @@ def test_tables_are_watched():
     assert watch.n_audited + watch.n_incomparable == found.audited.sum()
 
 
-# Fetched lazily
-
-
-def store(frame, calls):
-    def fetch(row, feature):
-        calls.append((row, feature))
-        return frame.iloc[row][feature]
-
-    return fetch
-
-
-@pytest.mark.parametrize("name", ["two classes", "four classes", "groups"])
-def test_audited_rows_fetch_everything_and_say_what_it_cost(name):
-    attentive, frame = attended(name)
-    calls = []
-    watch = Watch(attentive, share=0.3, random_state=1)
-    found = watch.predict_lazily(store(frame, calls), range(80))
-    early = attentive.predict_lazily(store(frame, []), range(80))
-    assert 5 < found.audited.sum() < 50
-    assert len(calls) == len(set(calls)), "nothing is fetched twice"
-    full = attentive.estimator_.predict(frame[:80])
-    np.testing.assert_array_equal(found.label, np.where(found.audited, full, early.label))
-    np.testing.assert_array_equal(found.n_asked, np.where(found.audited, 12, early.n_asked))
-    assert found.audit_spent == pytest.approx(np.sum((found.spent - early.spent)[found.audited]))
-    assert watch.audit_spent == found.audit_spent > 0
-    assert (watch.n_rows, watch.n_audited) == (80, found.audited.sum())
-    np.testing.assert_array_equal(found.audited, Watch(attentive, share=0.3, random_state=1).read(frame[:80]).audited)
-
-
-def test_lazy_audits_of_trees_and_of_tables():
-    trees, rows = attended_trees("lightgbm")[:2]
-    table = attend(estimator_of(), rows_of(5000), delta=0.1, when_too_few="read", random_state=0)
-    for attentive, frame in ((trees, rows[:40]), (table, rows_of(40, 1))):
-        watch = Watch(attentive, share=0.5, random_state=1)
-        found = watch.predict_lazily(lambda row, feature, frame=frame: plain(frame.iloc[row][feature]), range(40))
-        early, full = attentive.predict(frame), attentive.estimator_.predict(frame)
-        assert not found.failed
-        assert 5 < watch.n_audited == found.audited.sum()
-        np.testing.assert_array_equal(found.label, np.where(found.audited, full, early))
-
-
-def plain(value):
-    """Return a value of a table as those who fetch values tell it: None where it is missing."""
-    return None if value is None or value != value else value
-
-
-@pytest.mark.parametrize("batch", [None, 8])
-@pytest.mark.parametrize("concurrency", [1, 3])
-def test_lazy_audits_in_batches_threads_and_coroutines(batch, concurrency):
-    attentive, frame = attended("two classes")
-    expected = Watch(attentive, share=0.3, random_state=1).predict_lazily(store(frame, []), range(60))
-
-    def fetch(rows, feature):
-        return frame.iloc[rows][feature] if batch is None else frame.iloc[rows][feature].tolist()
-
-    async def fetch_later(rows, feature):
-        await asyncio.sleep(0)
-        return fetch(rows, feature)
-
-    for function in (fetch, fetch_later):
-        watch = Watch(attentive, share=0.3, random_state=1)
-        found = watch.predict_lazily(function, range(60), concurrency=concurrency, batch=batch)
-        for name in ("label", "margin", "n_asked", "spent", "certified", "audited"):
-            np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
-
-
-def test_lazy_rows_that_fail_or_lack_values_are_not_compared():
-    attentive, frame = attended("two classes")
-    asked = attentive.plan_.order[: int(attentive.plan_.checkpoints[0])]
-    last = next(name for j, name in enumerate(frame) if j not in asked)
-    first = frame.columns[asked[0]]
-
-    def fetch(row, feature):
-        if row == 0 and feature == first:
-            raise ConnectionError("gone")
-        if row == 1 and feature == last:
-            raise ConnectionError("gone")
-        return None if row == 2 and feature == last else frame.iloc[row][feature]
-
-    watch = Watch(attentive, share=1.0, random_state=1)
-    found = watch.predict_lazily(fetch, range(20))
-    assert list(found.failed) == [0]
-    assert found.audited.tolist() == [False, False, False] + [True] * 17
-    assert watch.n_incomparable == 3
-    assert found.label.mask.tolist() == [True] + [False] * 19
-
-
-def test_lazy_rows_are_all_fetched_in_full_once_the_promise_is_broken():
-    attentive, frame = attended("two classes")
-    watch = Watch(attentive, share=0.3, on_broken="read", random_state=1)
-    watch._all_in_full = True
-    found = watch.predict_lazily(store(frame, []), range(40))
-    assert (found.n_asked == 12).all()
-    np.testing.assert_array_equal(found.label, attentive.estimator_.predict(frame[:40]))
-    assert 0 < found.audited.sum() == watch.n_audited < 40
-
-
-@pytest.mark.parametrize("all_in_full", [False, True])
-def test_lazy_rows_are_taken_when_they_are_wanted(all_in_full):
-    attentive, frame = attended("two classes")
-    watch, taken, calls = Watch(attentive, share=0.3, random_state=1), [], []
-    watch._all_in_full = all_in_full
-
-    def coming():
-        for row in range(40):
-            taken.append(row)
-            yield row
-
-    def fetch(row, feature):
-        if row not in dict(calls):
-            assert taken[-1] == row, "no row is taken before those in front of it are read"
-        calls.append((row, feature))
-        return frame.iloc[row][feature]
-
-    found = watch.predict_lazily(fetch, coming())
-    listed = Watch(attentive, share=0.3, random_state=1)
-    listed._all_in_full = all_in_full
-    expected = listed.predict_lazily(store(frame, []), list(range(40)))
-    assert len(calls) == len(set(calls))
-    assert 5 < found.audited.sum() == watch.n_audited
-    for name in ("label", "margin", "n_asked", "spent", "audited"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
-    np.testing.assert_array_equal(found.audited, Watch(attentive, share=0.3, random_state=1).read(frame[:40]).audited)
-
-
-def test_coroutines_and_functions_are_told_apart():
-    attentive, frame = attended("two classes")
-    watch = Watch(attentive, share=0.3, random_state=1)
-
-    async def fetch(row, feature):
-        return frame.iloc[row][feature]
-
-    async def inside():
-        with pytest.raises(RuntimeError, match="await watch"):
-            watch.predict_lazily(fetch, range(3))
-        with pytest.raises(TypeError, match="coroutine"):
-            await watch.predict_lazily_async(store(frame, []), range(3))
-        return await watch.predict_lazily_async(fetch, range(3))
-
-    assert len(asyncio.run(inside())) == 3
-
-
 # Metrics
 
 SAMPLE = re.compile(r'([a-z_]+)(?:\{((?:[a-z_]+="(?:[^"\\\n]|\\[\\"n])*",?)+(?<!,))\})? (\d+(?:\.\d+)?(?:e-?\d+)?)')
@@ -728,9 +584,9 @@ def parsed(text):
 def test_metrics_are_prometheus_text():
     attentive, X, _ = linear()
     watch = Watch(attentive, share=0.5, random_state=0)
-    parsed(watch.metrics())  # before any row
+    parsed(watch.metrics_text())  # before any row
     reading = watch.read(X)
-    found = parsed(watch.metrics())
+    found = parsed(watch.metrics_text())
     assert found["saccade_rows_total"] == {None: len(X)}
     assert found["saccade_audited_rows_total"] == {None: watch.n_audited}
     assert found["saccade_disagreements_total"] == {None: watch.n_disagreements}
@@ -743,58 +599,26 @@ def test_metrics_are_prometheus_text():
         key = f'class="{record.label}",direction="lost"'
         assert found["saccade_class_disagreements_total"][key] == record.lost
         assert found["saccade_class_audited_rows_total"][key] == record.full
-    assert "saccade_class_disagreements_total" not in parsed(Watch(linear("rows")[0]).metrics())
-    assert parsed(Watch(linear("rows")[0]).metrics())["saccade_certificate_delta_ratio"] == {None: 0.05}
+    assert "saccade_class_disagreements_total" not in parsed(Watch(linear("rows")[0]).metrics_text())
+    assert parsed(Watch(linear("rows")[0]).metrics_text())["saccade_certificate_delta_ratio"] == {None: 0.05}
+
+
+def test_metrics_are_also_a_dict():
+    attentive, X, _ = linear()
+    watch = Watch(attentive, share=0.5, random_state=0)
+    watch.read(X)
+    metrics = watch.metrics()
+    assert (metrics["rows_total"], metrics["audited_rows_total"]) == (len(X), watch.n_audited)
+    assert metrics["promise_state"] == watch.state
+    assert [record["lost"] for record in metrics["classes"]] == [record.lost for record in watch.by_class]
+    assert json.loads(json.dumps(metrics, default=int)) is not None
 
 
 def test_labels_of_metrics_are_escaped():
-    from saccade.watching.metrics import Family, prometheus
-
-    text = prometheus([Family("a_ratio", "gauge", "Says.", [({"class": 'a"b\\c\nd'}, 1.0)])])
-    assert text.split("\n")[2] == 'a_ratio{class="a\\"b\\\\c\\nd"} 1.0'
+    X, y = correlated(3000, 6, seed=0, separation=4.0)
+    labels = np.array(['a"b', "c\\d\ne"])[y]
+    attentive = attend(LogisticRegression().fit(X[:1000], labels[:1000]), X[1000:], delta=0.1, random_state=0)
+    text = Watch(attentive).metrics_text()
+    assert r'class="a\"b"' in text
+    assert r'class="c\\d\ne"' in text
     parsed(text)
-
-
-class Meter:
-    """What OpenTelemetry's meters have."""
-
-    def __init__(self):
-        self.counters, self.gauges = {}, {}
-
-    def create_observable_counter(self, name, callbacks=None, unit="", description=""):
-        self.counters[name] = callbacks[0]
-
-    def create_observable_gauge(self, name, callbacks=None, unit="", description=""):
-        self.gauges[name] = callbacks[0]
-
-
-def test_a_meter_observes_the_same():
-    attentive, X, _ = linear()
-    meter = Meter()
-    watch = Watch(attentive, share=0.5, random_state=0, meter=meter)
-    watch.predict(X)
-    assert [(seen.value, dict(seen.attributes)) for seen in meter.counters["saccade_rows"](None)] == [(len(X), {})]
-    levels = meter.gauges["saccade_certificate_delta_ratio"](None)
-    assert {seen.attributes["class"]: seen.value for seen in levels} == {"0": 0.05, "1": 0.05}
-    exported = {f"{name}_total" for name in meter.counters} | set(meter.gauges)
-    assert exported == set(parsed(watch.metrics()))
-
-
-def test_opentelemetry_itself_collects_what_prometheus_is_told(caplog):
-    sdk = pytest.importorskip("opentelemetry.sdk.metrics")
-    reader = pytest.importorskip("opentelemetry.sdk.metrics.export").InMemoryMetricReader()
-    provider = sdk.MeterProvider([reader])
-    attentive, X, _ = linear()
-    watch = Watch(attentive, share=0.5, random_state=0, meter=provider.get_meter("saccade"))
-    for rows in (X[:0], X[:1000], X[1000:]):
-        if len(rows):
-            watch.predict(rows)
-        collected = {}
-        for metric in reader.get_metrics_data().resource_metrics[0].scope_metrics[0].metrics:
-            name = metric.name + "_total" * getattr(metric.data, "is_monotonic", False)
-            for point in metric.data.data_points:
-                labels = ",".join(f'{label}="{text}"' for label, text in point.attributes.items()) or None
-                collected.setdefault(name, {})[labels] = point.value
-        assert collected == parsed(watch.metrics())
-    provider.shutdown()
-    assert not caplog.records  # which is where a callback that fails would be heard of
