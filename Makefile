@@ -16,7 +16,7 @@ help: ## Show this list
 	@touch $@
 
 reproduce: .venv/installed ## Run the paper's experiments on MNIST: a table here and a page, saccade.html
-	@$(BIN)/saccade reproduce --out saccade.html
+	@$(BIN)/python -m reproduction --out saccade.html
 
 # Kernels take the fields of a plan as arguments.
 $(TEST_CACHE)/compiled: .venv/installed tests/compile_kernels.py src/saccade/reading/plan.py $(wildcard src/saccade/kernels/*.py)

@@ -111,17 +111,6 @@ def read_bytes_by_columns():
     Pegasos(random_state=0).fit(stored(np.float64, "C"), Y).read(stored(np.uint8, "F"))
 
 
-def simulate():
-    from saccade import ConstantSTST, simulate
-    from saccade.kernels.simulating import count_crossings, go_on
-
-    simulate.decision_error(ConstantSTST(0.1), 16, walks=10, random_state=0)
-    simulate.stopping_time(ConstantSTST(0.1), 16, walks=10, random_state=0)
-    draws, few, many = np.ones((2, 4)), np.ones(2), np.ones(4)
-    count_crossings(draws, 0.0, many.copy(), many, few, many)
-    go_on(draws, 0.0, 0.1, 0, np.arange(2), few.copy(), few.copy(), many, np.full(2, 5))
-
-
 def attend_tables():
     import pandas as pd
     import polars as pl
@@ -161,7 +150,6 @@ TASKS = [
     (attend, np.float32),
     (attend_tables,),
     (read_bytes_by_columns,),
-    (simulate,),
 ]
 
 

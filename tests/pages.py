@@ -33,10 +33,11 @@ def run(page: Path, folder: Path) -> "subprocess.CompletedProcess[str]":
     named = "ignore:X does not have valid feature names:UserWarning"  # LightGBM 4.6 names columns by itself
     # Threads that spin while they wait for each other take the processors that other tests run on.
     calm = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])  # pages may use reproduction
     return subprocess.run(
         [sys.executable, "-W", "error", "-W", named, str(script)],
         cwd=folder / "empty",
-        env={**os.environ, **calm},
+        env={**os.environ, **calm, "PYTHONPATH": path},
         capture_output=True,
         text=True,
     )

@@ -10,8 +10,8 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.preprocessing import StandardScaler
 
 from data import correlated
+from reproduction.mnist import load_mnist
 from saccade import Full, PassiveAggressive, Pegasos, Perceptron
-from saccade.datasets import load_mnist
 from saccade.exceptions import OneLabelWarning, UnevenScalesWarning
 
 X, y = correlated(600, 8, seed=70, separation=3.0)

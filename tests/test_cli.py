@@ -1,93 +1,68 @@
 """The command line, as a person and as a script use it."""
 
 import io
-import json
 import os
 import re
 import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
-from urllib.error import URLError
 
+import numpy as np
 import pytest
 from interruptible import INTERRUPTIBLE
 
-from saccade import __version__
+import saccade
+from saccade import Pegasos, __version__
 from saccade.cli.main import run
-from saccade.data import mnist
-from saccade.study.experiments import reproduction as experiments
-from saccade.study.report import page, records
 
 COMMAND = [sys.executable, "-c", "from saccade.cli import main; main()"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with rows and a model that was learned from them."""
+    monkeypatch.chdir(tmp_path)
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    y = np.where(X[:, 0] > 0, "été", "hiver")
+    rows = [",".join([*map(str, row), label]) for row, label in zip(X.tolist(), y.tolist(), strict=True)]
+    (tmp_path / "rows.csv").write_text("\n".join(["a,b,c,season", *rows]), encoding="utf-8")
+    saccade.save(Pegasos(random_state=0).fit(X, y), "model")
+    return tmp_path
+
+
+PREDICT = ["predict", "model", "rows.csv", "--target", "season"]
 
 
 def test_version_and_help(capsys):
     assert run(["--version"]) == 0
     assert capsys.readouterr().out == f"saccade {__version__}\n"
     assert run(["--help"]) == 0
-    assert "reproduce" in capsys.readouterr().out
+    assert "attend" in capsys.readouterr().out
 
 
 def test_help_imports_nothing_heavy():
     script = (
-        "import sys; from saccade.cli.main import run; run(['reproduce', '--help']);"
+        "import sys; from saccade.cli.main import run; run(['predict', '--help']);"
         "print([name for name in ('numpy', 'numba', 'sklearn', 'matplotlib', 'jinja2') if name in sys.modules])"
     )
     output = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert output.endswith("[]\n")
 
 
-@pytest.fixture
-def at_once(monkeypatch, reproduction, html):
-    """Let the experiments have been run, and the page have been drawn, before."""
-    monkeypatch.setattr(experiments, "run_all", lambda *arguments, **named: reproduction)
-    monkeypatch.setattr(page, "render", lambda given: html if given is reproduction else pytest.fail("other records"))
-
-
-def test_reproduce_writes_the_page_and_prints_what_holds(at_once, html, tmp_path, capsys):
-    out = tmp_path / "page.html"
-    assert run(["reproduce", "--out", str(out)]) == 0
-    printed = capsys.readouterr()
-    assert "features on average" in printed.out
-    assert printed.err == f"The page: {out}\n"  # no progress bar in a pipe
-    assert out.read_text(encoding="utf-8") == html
-    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
-
-
-def test_the_options_reach_the_experiments_and_json_is_all_that_is_printed(
-    at_once, monkeypatch, tmp_path, capsys, reproduction
-):
-    asked = []
-
-    def run_all(seed, size, jobs, progress):
-        asked.append((seed, size, jobs))
-        return reproduction
-
-    monkeypatch.setattr(experiments, "run_all", run_all)
-    options = ["--quick", "--seed", "1", "--permutations", "3", "--jobs", "2", "--json"]
-    assert run(["reproduce", *options, "--out", str(tmp_path / "page.html")]) == 0
-    assert asked == [(1, replace(experiments.QUICK, permutations=3), 2)]
-    assert json.loads(capsys.readouterr().out) == json.loads(records.as_json(reproduction))
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["reproduce", "--seed", "-1"], "--seed"),
-        (["reproduce", "--seed", str(2**32)], "--seed"),
-        (["reproduce", "--out", "/dev/null"], "not a regular file"),
-        (["reproduce", "--out", 250 * "x"], "cannot be written: File name too long"),
-        (["reproduce", "--permutations", "0"], "--permutations"),
-        (["reproduce", "--jobs", "many"], "--jobs"),
-        (["reproduce", "--sed", "1"], "--seed"),
-        (["reproduce", "--out", "/"], "cannot be written"),
-        (["reproduce", "--out", "no/such/folder/page.html"], "cannot be written: No such file or directory"),
-        (["reproduction"], "No such command 'reproduction'"),
+        (["fit", "rows.csv", "--target", "season", "-o", "m", "--max-iter", "many"], "--max-iter"),
+        ([*PREDICT, "--targe", "1"], "--target"),
+        ([*PREDICT, "--force", "-o", "/dev/null"], "not a regular file"),
+        ([*PREDICT, "-o", 250 * "x"], "cannot be written: File name too long"),
+        ([*PREDICT, "-o", "/"], "is no file"),
+        ([*PREDICT, "-o", "no/such/folder/labels.csv"], "cannot be written: No such file or directory"),
+        (["prediction"], "No such command 'prediction'"),
     ],
 )
-def test_wrong_usage_is_one_line_and_exit_2(arguments, message, capsys):
+def test_wrong_usage_is_one_line_and_exit_2(folder, arguments, message, capsys):
     assert run(arguments) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
@@ -96,36 +71,21 @@ def test_wrong_usage_is_one_line_and_exit_2(arguments, message, capsys):
     assert printed.err.startswith("saccade: ")
 
 
-def test_a_link_is_followed_and_stays_one(at_once, tmp_path):
-    target, link = tmp_path / "target.html", tmp_path / "link.html"
+def test_a_link_is_followed_and_stays_one(folder):
+    target, link = folder / "target.csv", folder / "link.csv"
     target.write_text("old")
     link.symlink_to(target)
-    assert run(["reproduce", "--out", str(link)]) == 0
+    assert run([*PREDICT, "--force", "-o", str(link)]) == 0
     assert link.is_symlink()
-    assert target.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert "hiver" in target.read_text(encoding="utf-8")
 
 
-def test_without_mnist_one_line_says_so_before_anything_is_run(monkeypatch, tmp_path, capsys):
-    def offline(scratch):
-        raise URLError("no route to host")
-
-    monkeypatch.setattr(mnist, "_places", list)
-    monkeypatch.setattr(mnist, "_download", offline)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(experiments, "Parallel", lambda **options: pytest.fail("experiments were run"))
-    assert run(["reproduce", "--out", str(tmp_path / "page.html")]) == 1
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert re.fullmatch(r"saccade: MNIST could not be fetched.*no route to host.*SACCADE_DATA.*\n", printed.err)
-    assert not (tmp_path / "page.html").exists()
-
-
-def test_a_pipe_gets_utf8_whatever_the_locale_says(at_once, tmp_path, monkeypatch):
+def test_a_pipe_gets_utf8_whatever_the_locale_says(folder, monkeypatch):
     narrow = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     monkeypatch.setattr(sys, "stdout", narrow)
-    assert run(["reproduce", "--out", str(tmp_path / "page.html")]) == 0
+    assert run(PREDICT) == 0
     narrow.flush()
-    assert "O(√n)" in narrow.buffer.getvalue().decode()
+    assert "été" in narrow.buffer.getvalue().decode()
 
 
 def test_no_command_shows_the_help(capsys):
@@ -133,49 +93,44 @@ def test_no_command_shows_the_help(capsys):
     assert "Commands:" in capsys.readouterr().err
 
 
-def test_without_matplotlib_one_line_names_the_extra(monkeypatch, capsys, tmp_path):
-    for name in [name for name in sys.modules if name.startswith(("matplotlib", "saccade.study.report"))]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert run(["reproduce", "--out", str(tmp_path / "page.html")]) == 2
-    assert re.fullmatch(r"saccade: .*matplotlib.*saccade\[report\].*\n", capsys.readouterr().err)
-
-
 def test_without_click_one_line_names_the_extra(tmp_path):
     (tmp_path / "click.py").write_text("raise ModuleNotFoundError('gone', name='click')\n")
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
     shown = subprocess.run(
-        [*COMMAND, "reproduce"], capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": path}
+        [*COMMAND, "predict"], capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": path}
     )
     assert shown.returncode == 2
-    assert re.fullmatch(r"saccade: .*click.*saccade\[report\].*\n", shown.stderr)
+    assert re.fullmatch(r"saccade: .*click.*saccade\[files\].*\n", shown.stderr)
 
 
-def test_a_page_that_cannot_be_finished_leaves_the_old_one(at_once, tmp_path, monkeypatch, capsys):
-    out = tmp_path / "page.html"
+def test_output_that_cannot_be_finished_leaves_the_old_file(folder, monkeypatch, capsys):
+    out = folder / "labels.csv"
     out.write_text("old")
+    before = sorted(folder.iterdir())
 
     def full_disk(source, target):
         raise OSError("no space left")
 
     monkeypatch.setattr(os, "replace", full_disk)
-    assert run(["reproduce", "--out", str(out)]) == 1
-    assert capsys.readouterr().err == "saccade: no space left\n"
+    assert run([*PREDICT, "--force", "-o", str(out)]) == 1
+    assert capsys.readouterr().err.endswith("saccade: no space left\n")
     assert out.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [out]
+    assert sorted(folder.iterdir()) == before
 
 
-def test_ctrl_c_leaves_nothing_behind_and_exits_with_130(tmp_path):
-    arguments = [*INTERRUPTIBLE, "reproduce", "--out", str(tmp_path / "page.html")]
+def test_ctrl_c_leaves_nothing_behind_and_exits_with_130(folder):
+    before = sorted(folder.iterdir())
+    endless = ["--max-iter", "100000000", "--tol", "-1e9"]
+    arguments = [*INTERRUPTIBLE, "fit", "rows.csv", "--target", "season", *endless, "-o", "new"]
     process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(4)  # long enough for the experiments to have begun, far too short for them to end
+    time.sleep(4)  # long enough for the learning to have begun, far too short for it to end
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert output == ""
     assert "interrupted" in errors
     assert "Traceback" not in errors
-    assert list(tmp_path.iterdir()) == []
+    assert sorted(folder.iterdir()) == before
 
 
 BEGINNING = """

@@ -141,11 +141,12 @@ def test_a_page_shows_a_learner_that_is_not_certified(folder, capsys):
     assert "saccade attend m.saccade DATA" in (folder / "other.html").read_text()
 
 
-def test_without_jinja_one_line_names_the_extra(folder, capsys, monkeypatch):
+@pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
+def test_without_a_package_for_pages_one_line_names_the_extra(folder, capsys, monkeypatch, package):
     saccade.save(Pegasos().fit(FRAME, labels), "m.saccade")
-    for name in ("inspection", "templates"):
-        monkeypatch.delitem(sys.modules, f"saccade.study.report.{name}", raising=False)
-    monkeypatch.setitem(sys.modules, "jinja2", None)
+    for name in [name for name in sys.modules if name.startswith(("saccade.study.report", package))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
     assert run(["inspect", "m.saccade", "--html", "other.html"]) == 2
     assert "saccade[report]" in capsys.readouterr().err
     assert not (folder / "other.html").exists()

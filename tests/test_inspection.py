@@ -200,7 +200,7 @@ def test_a_learner_is_shown_as_it_reads():
     said = text_of(render(model, "m.saccade"))
     assert "It is not certified" in said
     assert "saccade attend m.saccade DATA -o FAST" in said
-    first = model._plans[0].order[0]
+    first = model.plans_[0].order[0]
     assert f"1. f{first} {model.coef_[0, first]:+.4g}" in said
     assert "and 10 more" in said
 

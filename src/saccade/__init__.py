@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from saccade.version import __version__
 
 if TYPE_CHECKING:
-    from saccade import datasets, simulate
     from saccade.attentive import AttentiveClassifier, attend
     from saccade.data.learning import learn
     from saccade.data.mapping import mapper
@@ -35,14 +34,12 @@ _HOMES = {
     "Perceptron": "saccade.learners.perceptron",
     "Watch": "saccade.watching.watch",
     "attend": "saccade.attentive",
-    "datasets": "saccade",
     "learn": "saccade.data.learning",
     "load": "saccade.files.models",
     "mapper": "saccade.data.mapping",
     "rows": "saccade.data.rows",
     "save": "saccade.files.models",
     "show_progress": "saccade.terminal",
-    "simulate": "saccade",
 }
 
 __all__ = [
@@ -59,14 +56,12 @@ __all__ = [
     "Watch",
     "__version__",
     "attend",
-    "datasets",
     "learn",
     "load",
     "mapper",
     "rows",
     "save",
     "show_progress",
-    "simulate",
 ]
 
 # An application that has no handlers of its own is told nothing.
@@ -78,8 +73,7 @@ if not TYPE_CHECKING:  # else a name that is misspelt would be one of any type
     def __getattr__(name: str) -> Any:
         if name not in _HOMES:
             raise AttributeError(f"module 'saccade' has no attribute {name!r}")
-        home = _HOMES[name]
-        value = import_module(f"saccade.{name}") if home == "saccade" else getattr(import_module(home), name)
+        value = getattr(import_module(_HOMES[name]), name)
         globals()[name] = value
         return value
 

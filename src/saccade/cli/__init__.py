@@ -13,10 +13,7 @@ def main() -> None:
     except ModuleNotFoundError as missing:
         if missing.name != "click":
             raise
-        extra = "report" if "reproduce" in sys.argv else "files"
-        print(
-            f"saccade: the command line needs click. Install it with: pip install 'saccade[{extra}]'", file=sys.stderr
-        )
+        print("saccade: the command line needs click. Install it with: pip install 'saccade[files]'", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -13,7 +13,6 @@ from saccade.cli.attend import attend
 from saccade.cli.fit import fit
 from saccade.cli.inspect import inspect_model
 from saccade.cli.predict import evaluate, predict
-from saccade.cli.reproduce import reproduce
 from saccade.cli.watch import watch
 from saccade.terminal import WIPE, is_watched, show_progress
 from saccade.version import __version__
@@ -28,7 +27,7 @@ def commands() -> None:
     """Classifiers that stop reading features as soon as the decision is clear."""
 
 
-for command in (ask, attend, evaluate, fit, inspect_model, predict, reproduce, watch):
+for command in (ask, attend, evaluate, fit, inspect_model, predict, watch):
     commands.add_command(command)
 
 

@@ -93,8 +93,18 @@ class ReadingMixin:
         return kept
 
     @property
-    def _plans(self) -> list[Plan]:
+    def plans_(self) -> list[Plan]:
+        """The plans that ``read`` follows: one for two classes, else one per class."""
         return [learner.plan for learner in self._learners]
+
+    @property
+    def variances_(self) -> NDArray[np.float64]:
+        """The variances of the features among the other rows and among those of the class, from the values read.
+
+        Of shape (1, 2, features), or (classes, 2, features); without features if the boundary never stops.
+        """
+        units = [1.0 if learner.scaling is None else learner.scaling.unit for learner in self._learners]
+        return np.array([u**2 * learner.moments().var for u, learner in zip(units, self._learners, strict=True)])
 
     def _run_in_full(self, source: Source) -> Outcome:
         """Read rows in full, by one pass for all classes; each of them counts what was read."""
@@ -106,7 +116,7 @@ class ReadingMixin:
 
         Margins at different stops cannot be compared.
         """
-        outcome = self._run(self._plans, source)
+        outcome = self._run(self.plans_, source)
         if outcome.margin.shape[1] == 1:
             return outcome
         rejected = np.flatnonzero(outcome.stopped & (outcome.margin <= 0).all(axis=1))

@@ -1,1 +1,1 @@
-"""The paper, reproduced: simulation, experiments, report."""
+"""Pages about fitted models."""

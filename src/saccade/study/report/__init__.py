@@ -1,1 +1,1 @@
-"""The report: records as an HTML page, as text and as JSON. Nothing is measured here."""
+"""A page about a fitted model, and its plots."""

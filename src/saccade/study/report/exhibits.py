@@ -1,8 +1,7 @@
-"""Elements of the page: a plot as SVG text, the table beside it, and sections of them."""
+"""Plots as SVG text."""
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from io import StringIO
 from typing import Any
 
@@ -12,10 +11,7 @@ from matplotlib.figure import Figure
 # Placeholder for the page's text colour, so that plots follow light and dark mode.
 INK = "#000001"
 # Distinguishable in light and dark mode, in print, and with red-green colour blindness.
-BLUE, ORANGE, GREEN, PURPLE, GREY = "#3a86c8", "#d9782a", "#2f9e77", "#a06cc4", "#8a8a8a"
-# The longest row, in characters, that fits beside a plot.
-MOST_BESIDE = 62
-COLORS = (BLUE, ORANGE, GREEN, PURPLE, GREY)
+BLUE, ORANGE, GREY = "#3a86c8", "#d9782a", "#8a8a8a"
 
 _STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -38,40 +34,6 @@ _STYLE: dict[Any, Any] = {
     "figure.facecolor": "none",
     "axes.facecolor": "none",
 }
-
-
-@dataclass(frozen=True)
-class Table:
-    """Cells as text, the first column of which names the row, and a sentence in plain words to read them by."""
-
-    says: str
-    header: Sequence[str]
-    rows: Sequence[Sequence[str]]
-
-    @property
-    def wide(self) -> bool:
-        """Whether it needs the full width of the page."""
-        return sum(max(map(len, column)) for column in zip(*self.rows, strict=True)) > MOST_BESIDE
-
-
-@dataclass(frozen=True)
-class Exhibit:
-    """A plot, its caption, and its figures as a table."""
-
-    title: str
-    caption: str
-    svg: str
-    table: Table
-
-
-@dataclass(frozen=True)
-class Section:
-    """A heading, some sentences, and exhibits."""
-
-    name: str
-    title: str
-    text: Sequence[str]
-    exhibits: Sequence[Exhibit]
 
 
 def draw(title: str, paint: Callable[[Figure], None], width: float = 4.4, height: float = 3.2) -> str:

@@ -82,6 +82,6 @@ def _names(model: AttentiveLearner) -> list[str]:
 
 def _order(model: AttentiveLearner, k: int) -> list[int]:
     """Return the features as they are read; by their weights where all are, so that there is no order."""
-    order = model._plans[k].order
+    order = model.plans_[k].order
     heaviest = np.argsort(-np.abs(model.coef_[k]), kind="stable")
     return list(dict.fromkeys([*order.tolist(), *heaviest.tolist()]))
