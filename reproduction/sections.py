@@ -1,6 +1,6 @@
 """The sections of the page: what each plot and table shows. Nothing is measured here."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from reproduction.attention import Attention, DigitRead
 from reproduction.claims import versus
-from reproduction.exhibits import BLUE, COLORS, GREY, ORANGE, Exhibit, Section, Table, bars, dots
+from reproduction.exhibits import BLUE, COLORS, GREY, ORANGE, Exhibit, Paint, Section, Table, bars, dots
 from reproduction.experiments import Results
 from reproduction.findings import open_question
 from reproduction.learning import COMPARED, PAPER_PAIRS, QUESTION
@@ -19,8 +19,9 @@ from reproduction.mnist import N_PIXELS, SIDE, Pair
 from reproduction.summaries import pick
 from reproduction.walks import DELTAS, FORMS, TAILS, Interval, WalkRecord, exponent
 
-RANGE = "The range in brackets is the 95 % interval."
+RANGE = "In brackets: 95 % intervals."
 AXES = "In per cent, with 95 % intervals; zeros are not drawn."
+Groups = dict[str, list[WalkRecord]]
 
 
 def attention(record: Attention) -> Section:
@@ -116,53 +117,58 @@ def _with_interval(values: Interval) -> str:
     return f"{middle} ({low} to {high})"
 
 
-def _level_axes(figure: Figure, ylabel: str) -> Axes:
-    axes = figure.subplots()
-    axes.plot([1, 30], [1, 30], color=GREY, lw=1, ls=":", label="as promised")
-    ticks = [0.1, 0.3, 1, 3, 10, 30, 100]
-    axes.set(xscale="log", yscale="log", xlabel="level, δ (%)", ylabel=ylabel)
-    axes.set_xticks([1, 2, 5, 10, 20, 30], ["1", "2", "5", "10", "20", "30"], minor=False)
-    axes.set_xticks([], minor=True)
-    axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks], minor=False)
-    axes.set_yticks([], minor=True)
-    return axes
+def _against_levels(groups: Groups, *, both: bool = False) -> Paint:
+    """Draw the stopped important walks of each group against the level, or both kinds of errors."""
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        axes.plot([1, 30], [1, 30], color=GREY, lw=1, ls=":", label="as promised")
+        # Set the ticks before the data, or they would stretch the axes.
+        ticks = [0.1, 0.3, 1, 3, 10, 30, 100]
+        axes.set(xscale="log", yscale="log", xlabel="level, δ (%)")
+        axes.set_ylabel("walks (%)" if both else "important walks stopped (%)")
+        axes.set_xticks([1, 2, 5, 10, 20, 30], ["1", "2", "5", "10", "20", "30"], minor=False)
+        axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks], minor=False)
+        axes.set_xticks([], minor=True)
+        axes.set_yticks([], minor=True)
+        for (label, records), color in zip(groups.items(), COLORS, strict=False):
+            levels, missed = [100 * record.delta for record in records], [record.missed for record in records]
+            if both:
+                bars(axes, levels, [record.wrong for record in records], color, label)
+                bars(axes, levels, missed, color, style="--")
+            else:
+                bars(axes, levels, missed, color, label)
+        if both:
+            axes.set_ylim(0.03, 150)
+        figure.legend(loc="outside upper center", ncols=5)
+
+    return paint
 
 
-def _by_length(
-    says: str, lengths: Sequence[int], records: Sequence[WalkRecord], show: Callable[[WalkRecord], str]
-) -> Table:
-    """Return a table of levels by lengths."""
+def _by_length(results: Results, **where: object) -> Groups:
+    return {f"n = {n:,}": pick(results.walks, n=n, **where) for n in results.size.lengths}
+
+
+def _level_table(says: str, groups: Groups, show: Callable[[WalkRecord], str]) -> Table:
+    """Return a table of levels by groups."""
     rows = [
-        [f"{100 * delta:g}", *(show(record) for n in lengths for record in pick(records, delta=delta, n=n))]
+        [f"{100 * delta:g}", *(show(record) for group in groups.values() for record in pick(group, delta=delta))]
         for delta in DELTAS
     ]
-    return Table(says, ["δ (%)", *(f"n = {n:,}" for n in lengths)], rows)
-
-
-def _levels(records: Sequence[WalkRecord]) -> list[float]:
-    return [100 * record.delta for record in records]
+    return Table(says, ["δ (%)", *groups], rows)
 
 
 def _constant_levels(results: Results) -> Exhibit:
-    lengths, records = results.size.lengths, pick(results.walks, form="exact", theta=0.0, persistence=0.0)
-
-    def paint(figure: Figure) -> None:
-        axes = _level_axes(figure, "important walks stopped (%)")
-        for n, color in zip(lengths, COLORS, strict=False):
-            of_n = pick(records, n=n)
-            bars(axes, _levels(of_n), [record.missed for record in of_n], color, f"n = {n:,}")
-        figure.legend(loc="outside upper center", ncols=5)
-
+    groups = _by_length(results, form="exact", theta=0.0, persistence=0.0)
     return Exhibit(
         "The constant boundary on independent walks",
         "The share of important walks that were stopped, against δ, the promised level. θ = 0, where the three forms "
         "of the boundary are the same. Important walks end below the threshold, but the boundary is derived for those "
         f"that end at it, so it errs less than it may. {AXES}",
-        paint,
-        _by_length(
-            "The number of important walks that were stopped, of 100; δ is the number that may be. " + RANGE,
-            lengths,
-            records,
+        _against_levels(groups),
+        _level_table(
+            f"Stopped important walks per 100; δ is the limit. {RANGE}",
+            groups,
             lambda record: _with_interval(record.missed),
         ),
     )
@@ -170,14 +176,7 @@ def _constant_levels(results: Results) -> Exhibit:
 
 def _forms(results: Results) -> Exhibit:
     longest = max(results.size.lengths)
-
-    def paint(figure: Figure) -> None:
-        axes = _level_axes(figure, "important walks stopped (%)")
-        for form, color in zip(FORMS, COLORS, strict=False):
-            of_form = pick(results.walks, form=form, theta=1.0, n=longest)
-            bars(axes, _levels(of_form), [record.missed for record in of_form], color, form)
-        figure.legend(loc="outside upper center", ncols=4)
-
+    groups = {form: pick(results.walks, form=form, theta=1.0, n=longest) for form in FORMS}
     rows = [
         [
             f"{form}, n = {n:,}",
@@ -194,10 +193,9 @@ def _forms(results: Results) -> Exhibit:
         "The cost of the misprinted boundary",
         f"θ one standard deviation above zero; in the plot n = {longest:,}. The boundary as printed, and as Algorithm "
         f"1 simplifies it, is higher than the exact form: it reads more and uses less of its allowed errors. {AXES}",
-        paint,
+        _against_levels(groups),
         Table(
-            f"The number of important walks that were stopped, of 100. {RANGE} After the semicolon: the mean number of "
-            "steps.",
+            f"Stopped important walks per 100. {RANGE} After the semicolon: the mean number of steps.",
             ["", *(f"δ = {100 * delta:g} %" for delta in DELTAS)],
             rows,
         ),
@@ -205,23 +203,13 @@ def _forms(results: Results) -> Exhibit:
 
 
 def _curved_levels(results: Results, tail: str) -> Exhibit:
-    lengths, records = results.size.lengths, pick(results.walks, form=tail, persistence=0.0)
-
-    def paint(figure: Figure) -> None:
-        axes = _level_axes(figure, "walks (%)")
-        for n, color in zip(lengths, COLORS, strict=False):
-            of_n = pick(records, n=n)
-            bars(axes, _levels(of_n), [record.wrong for record in of_n], color, f"n = {n:,}")
-            bars(axes, _levels(of_n), [record.missed for record in of_n], color, style="--")
-        axes.set_ylim(0.03, 150)
-        figure.legend(loc="outside upper center", ncols=5)
-
+    groups = _by_length(results, form=tail, persistence=0.0)
     caption = (
         "Solid: wrong stops among all stops, which this boundary promises to keep below δ. Dashed: important walks "
         f"that were stopped. {AXES}"
     )
     if tail == "gaussian":
-        [record] = pick(records, n=1024, delta=0.1)
+        [record] = pick(groups["n = 1,024"], delta=0.1)
         caption += (
             f" With n = 1,024 and δ = 10 %, {100 * record.important:.1f} % of the walks are important; this boundary "
             f"stops after {record.mean_stop:.0f} steps on average and stops {100 * record.missed[0]:.0f} % of the "
@@ -231,12 +219,10 @@ def _curved_levels(results: Results, tail: str) -> Exhibit:
     return Exhibit(
         f"The curved boundary, {tail} tail",
         caption,
-        paint,
-        _by_length(
-            "The number of wrong stops, of 100; δ is the number that may be. After the semicolon: the number of "
-            "important walks that were stopped, of 100. " + RANGE,
-            lengths,
-            records,
+        _against_levels(groups, both=True),
+        _level_table(
+            f"Wrong stops per 100 stops; δ is the limit. After the semicolon, stopped important walks per 100. {RANGE}",
+            groups,
             lambda record: f"{_with_interval(record.wrong)}; {_with_interval(record.missed)}",
         ),
     )
@@ -317,28 +303,28 @@ PANELS = [
     Panel(
         "Features read in learning",
         "features per example (of 784)",
-        "The mean number of pixels read of a training image: the fewer, the cheaper.",
+        "Pixels read of a training image, on average: the fewer, the cheaper.",
         ".0f",
         "features_learned",
     ),
     Panel(
         "Error of the learned weights, read in full",
         "test error (%)",
-        "The number of wrong labels, of 100 test digits, if every pixel is read.",
+        "Wrong labels per 100 test digits if every pixel is read.",
         ".2f",
         "error_full",
     ),
     Panel(
         "Error when prediction stops early",
         "test error (%)",
-        "The number of wrong labels, of 100 test digits, if reading stops as soon as the label seems clear.",
+        "Wrong labels per 100 test digits if reading stops as soon as the label seems clear.",
         ".2f",
         "error_stopped",
     ),
     Panel(
         "Features read in prediction",
         "features per image (of 784)",
-        "The mean number of pixels read of a test digit before its label seems clear.",
+        "Pixels read of a test digit before its label seems clear, on average.",
         ".0f",
         "features_predicted",
     ),
@@ -346,7 +332,7 @@ PANELS = [
 AUDITED = Panel(
     "Important examples that were filtered",
     "share, as audited (%)",
-    "The number of important examples that the learner skipped, of 100; 10 may be.",
+    "Filtered examples per 100 important ones; the limit is 10.",
     ".1f",
     "decision_error",
 )
@@ -422,8 +408,8 @@ def _curve(results: Results, mode: str, pair: Pair) -> Exhibit:
         "cheaper the learner. Attentive in sorted order, Budgeted permuted.",
         paint,
         Table(
-            "Each row is a point of the pass: the number of features that each learner has read so far, and the number "
-            "of wrong labels, of 100 test digits, with its weights at that point.",
+            "Each row is a point of the pass: the features that each learner has read so far, and the wrong labels per "
+            "100 test digits with its weights at that point.",
             [text for name in names for text in (f"{name}: features", "error (%)")],
             [
                 [text for name in names for text in (f"{features[name][k]:,.0f}", f"{errors[name][:, k].mean():.2f}")]
@@ -462,8 +448,8 @@ def question(results: Results) -> Section:
         "Constant boundary, sorted.",
         paint,
         Table(
-            "The number of wrong labels, of 100 test digits: with early exit / all pixels read / all pixels read and "
-            "the intercept moved. If the first is the smallest, stopping was best.",
+            "Wrong labels per 100 test digits: with early exit / all pixels read / all pixels read and the intercept "
+            "moved. If the first is the smallest, stopping was best.",
             ["", *gains],
             rows,
         ),
