@@ -117,6 +117,14 @@ def test_more_classes_are_decided_as_the_full_margins_decide(boundary):
     np.testing.assert_array_equal(reading.margin[read_in_full], full[read_in_full])
 
 
+def test_variances_are_those_of_each_class_if_every_row_is_read_in_full(rows):
+    X, y = rows
+    model = Pegasos(boundary="constant", audit=1.0, cost="features", max_iter=1, random_state=0).fit(X, y)
+    [variances] = model.variances_
+    np.testing.assert_allclose(variances, [X[y == label].var(axis=0) for label in (0, 1)], rtol=0.05)
+    assert Pegasos(boundary="full").fit(X, y).variances_.size == 0
+
+
 def test_a_budget_decides_by_its_features_alone(rows):
     X, y = rows
     model = Pegasos(boundary=Budget(10), order="permuted", random_state=0).fit(X, y)

@@ -55,6 +55,7 @@ def test_a_learner_of_scaled_rows_reads_raw_rows_as_one_reads_scaled_rows(learne
     np.testing.assert_array_equal(here.label, there.label)
     np.testing.assert_allclose(here.margin, there.margin, atol=1e-8)
     np.testing.assert_allclose(folded.full_margin(RAW), plain.full_margin(scaling.apply(RAW)), atol=1e-8)
+    np.testing.assert_allclose(folded.variances_, plain.variances_ * (UNIT**2)[: plain.variances_.shape[2]])
     scores = RAW @ folded.coef_.T + folded.intercept_
     np.testing.assert_allclose(scores.squeeze(), folded.full_margin(RAW), atol=1e-8)
 

@@ -99,6 +99,11 @@ class OnlineLearner:
         known = self.walk.counts.max(axis=1, initial=0) >= fewest
         return Moments(known, self.walk.mean.astype(np.float64), self.walk.var.astype(np.float64))
 
+    def variances(self) -> NDArray[np.float64]:
+        """Return the variances of the features as they are, within each class."""
+        var: NDArray[np.float64] = self.moments().var
+        return var if self.scaling is None or var.size == 0 else self.scaling.unit**2 * var
+
     def go_on_from(self, old: "OnlineLearner") -> "OnlineLearner":
         """Return this learner with what an older one has learned, or raise where the two do not fit together."""
         if _what_is_kept(self.settings) != _what_is_kept(old.settings):

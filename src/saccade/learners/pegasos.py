@@ -86,8 +86,8 @@ class Pegasos(AttentiveLearner):
     plans_ : list of Plan
         The plans that ``read`` follows: one for two classes, else one per class.
     variances_ : array of shape (1, 2, features) or (classes, 2, features)
-        The variances of the features among the other rows and among those of the class, estimated from the values
-        read.
+        The variances of the features outside and inside of the class, estimated from the values read; 0 features if
+        the boundary never stops.
 
     Examples
     --------

@@ -99,12 +99,11 @@ class ReadingMixin:
 
     @property
     def variances_(self) -> NDArray[np.float64]:
-        """The variances of the features among the other rows and among those of the class, from the values read.
+        """The variances of the features outside and inside of the class, estimated from the values read.
 
-        Of shape (1, 2, features), or (classes, 2, features); without features if the boundary never stops.
+        The shape is (1, 2, features) or (classes, 2, features), with 0 features if the boundary never stops.
         """
-        units = [1.0 if learner.scaling is None else learner.scaling.unit for learner in self._learners]
-        return np.array([u**2 * learner.moments().var for u, learner in zip(units, self._learners, strict=True)])
+        return np.array([learner.variances() for learner in self._learners])
 
     def _run_in_full(self, source: Source) -> Outcome:
         """Read rows in full, by one pass for all classes; each of them counts what was read."""
