@@ -8,10 +8,11 @@ from saccade.version import __version__
 
 if TYPE_CHECKING:
     from saccade.attentive import AttentiveClassifier, attend
-    from saccade.data.learning import learn
-    from saccade.data.mapping import mapper
-    from saccade.data.rows import rows
+    from saccade.display import PlanDisplay
     from saccade.files.models import load, save
+    from saccade.io.arrow import mapper
+    from saccade.io.fit import fit_files
+    from saccade.io.predict import predict_files
     from saccade.learners.exponentiated_gradient import ExponentiatedGradient
     from saccade.learners.passive_aggressive import PassiveAggressive
     from saccade.learners.pegasos import Pegasos
@@ -32,12 +33,13 @@ _HOMES = {
     "PassiveAggressive": "saccade.learners.passive_aggressive",
     "Pegasos": "saccade.learners.pegasos",
     "Perceptron": "saccade.learners.perceptron",
+    "PlanDisplay": "saccade.display",
     "Watch": "saccade.watching.watch",
     "attend": "saccade.attentive",
-    "learn": "saccade.data.learning",
+    "fit_files": "saccade.io.fit",
     "load": "saccade.files.models",
-    "mapper": "saccade.data.mapping",
-    "rows": "saccade.data.rows",
+    "mapper": "saccade.io.arrow",
+    "predict_files": "saccade.io.predict",
     "save": "saccade.files.models",
     "show_progress": "saccade.terminal",
 }
@@ -53,13 +55,14 @@ __all__ = [
     "PassiveAggressive",
     "Pegasos",
     "Perceptron",
+    "PlanDisplay",
     "Watch",
     "__version__",
     "attend",
-    "learn",
+    "fit_files",
     "load",
     "mapper",
-    "rows",
+    "predict_files",
     "save",
     "show_progress",
 ]
@@ -73,7 +76,8 @@ if not TYPE_CHECKING:  # else a name that is misspelt would be one of any type
     def __getattr__(name: str) -> Any:
         if name not in _HOMES:
             raise AttributeError(f"module 'saccade' has no attribute {name!r}")
-        value = getattr(import_module(_HOMES[name]), name)
+        home = _HOMES[name]
+        value = getattr(import_module(home), name)
         globals()[name] = value
         return value
 

@@ -4,6 +4,7 @@ import logging
 import math
 from collections.abc import Mapping, Sequence
 from copy import copy
+from html import escape
 from numbers import Integral
 from typing import Any, ClassVar, NoReturn, Self
 
@@ -19,7 +20,7 @@ from sklearn.utils.validation import (
 )
 
 from saccade.asking.mixin import AskingMixin
-from saccade.learners.held_out import refuse_training_rows
+from saccade.display import html_table
 from saccade.learners.pegasos import Pegasos
 from saccade.models.additive import Additive
 from saccade.models.agreement import named_by
@@ -56,7 +57,6 @@ from saccade.reading.reader import read_audited, read_plan
 from saccade.reading.samples import Drawn, draw
 from saccade.reading.sources import Source
 from saccade.reading.tables import take_rows
-from saccade.showing.mixin import ShowingMixin
 
 __all__ = ["AttentiveClassifier", "attend"]
 
@@ -157,7 +157,7 @@ when_too_few, n_jobs, random_state
     ).fit(X, y)
 
 
-class AttentiveClassifier(AskingMixin, ShowingMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """A classifier that stops reading features, or trees, once a row's label is clear, under a certified promise.
 
     ``fit`` fits the estimator on half of the rows, and plans and calibrates on others. With a ``FrozenEstimator``
@@ -324,8 +324,6 @@ class AttentiveClassifier(AskingMixin, ShowingMixin, ClassifierMixin, MetaEstima
         # A look costs time, which is not to be weighed against what users say that columns cost.
         saved = part_prices(parts, X, planning, prices, stated=stated)
         priced = Priced(parts, saved, prices, looking=not stated, narrowed=narrow)
-        if isinstance(estimator, FrozenEstimator):
-            refuse_training_rows(estimator, X, np.concatenate([planning, calibration]))
         true = y if self.promise == "accuracy" else None
         plans_on, calibrates_on = (sample_of(model, parts, X, true, rows) for rows in (planning, calibration))
         progress.now(f"Planning on {planning.size:,} rows, calibrating on {calibration.size:,}")
@@ -380,19 +378,6 @@ class AttentiveClassifier(AskingMixin, ShowingMixin, ClassifierMixin, MetaEstima
         reading: Reading = answer(self, X, full=False)
         return reading
 
-    def read_source(self, source: Source, *, full: bool = False) -> Reading:
-        """Read the rows of any storage of columns, in full or not.
-
-        A row whose values are not finite has such a margin, unless the model takes missing values, as most trees do.
-        """
-        check_is_fitted(self)
-        parts = source if self.additive_.parts_are_columns else self.additive_.source(source)
-        return Reading.of(self.classes_, self._run_in_full(parts) if full else self._run_plan(parts))
-
-    def predict_source(self, source: Source) -> Reading:
-        """Read the rows of any storage as ``predict`` does: by the plan."""
-        return self.read_source(source)
-
     @property
     def columns_(self) -> list[Feature]:
         """The columns that the plan can ask for, in reading order; in the order of ``fit`` where these are all.
@@ -410,9 +395,9 @@ class AttentiveClassifier(AskingMixin, ShowingMixin, ClassifierMixin, MetaEstima
     def _demanded_by(self, full: bool) -> Demanded | None:
         return None if full else self._demanded
 
-    def _reading(self, X: Any, *, full: bool) -> Reading:
-        run = self._run_in_full if full else self._run_plan
-        return read_checked(self, self._as_taken(X), self._source, run, self._demanded_by(full))
+    def _reading(self, X: Any, *, full: bool, skip_bad: bool = False) -> Reading:
+        run, demanded = self._run_in_full if full else self._run_plan, self._demanded_by(full)
+        return read_checked(self, self._as_taken(X), self._source, run, demanded, skip_bad=skip_bad)
 
     def _snapshot(self) -> Self:
         """Return a copy with no more than reading needs."""
@@ -481,6 +466,15 @@ class AttentiveClassifier(AskingMixin, ShowingMixin, ClassifierMixin, MetaEstima
             fewest=self.fewest,
             when_too_few=self.when_too_few,
         )
+
+    def _repr_html_(self) -> str:
+        """Return the certificate as a table, for notebooks."""
+        certificate = self.__dict__.get("certificate_")
+        return f"<pre>{escape(repr(self))}</pre>{'' if certificate is None else html_table(certificate)}"
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        """Return what notebooks show."""
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

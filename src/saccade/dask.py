@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from saccade.cluster.learners import DaskExponentiatedGradient, DaskPassiveAggressive, DaskPegasos, DaskPerceptron
-    from saccade.cluster.parquet import predict_parquet
 
 # Where each public name lives. It is imported when it is first used.
 _HOMES = {
@@ -13,7 +12,6 @@ _HOMES = {
     "DaskPassiveAggressive": "saccade.cluster.learners",
     "DaskPegasos": "saccade.cluster.learners",
     "DaskPerceptron": "saccade.cluster.learners",
-    "predict_parquet": "saccade.cluster.parquet",
 }
 
 __all__ = [
@@ -21,7 +19,6 @@ __all__ = [
     "DaskPassiveAggressive",
     "DaskPegasos",
     "DaskPerceptron",
-    "predict_parquet",
 ]
 
 

@@ -5,13 +5,9 @@
     UserWarning
     ├── KernelsNotKeptWarning   compiled kernels cannot be kept, so each process compiles them anew
     ├── LevelNotHeldWarning     the audit measured more decision errors than the level allows
-    ├── OneLabelWarning         a learner gives all rows one label
     ├── OtherVersionWarning     a model was pickled by another version of saccade
-    ├── PromiseBrokenWarning    audited rows say that a promise is broken in production
-    ├── SuspectColumnWarning    a column of a file is likely no feature, or not the one that it should be
-    └── UnevenScalesWarning     features differ in scale by decades
+    └── PromiseBrokenWarning    audited rows say that a promise is broken in production
     ValueError
-    ├── CheckpointError         learning cannot go on from a checkpoint, or cannot keep one there
     ├── DataFileError           a file of rows cannot be read
     ├── ModelFileError          a file is no model that this version of saccade can load
     └── NotNumbersError         a column of a table holds something else than numbers
@@ -19,22 +15,30 @@
     └── PromiseBrokenError      audited rows say that a promise is broken, where that is to stop the work
 """
 
+import sys
+import warnings
+from types import FrameType
 from typing import Any
 
 __all__ = [
-    "CheckpointError",
     "DataFileError",
     "KernelsNotKeptWarning",
     "LevelNotHeldWarning",
     "ModelFileError",
     "NotNumbersError",
-    "OneLabelWarning",
     "OtherVersionWarning",
     "PromiseBrokenError",
     "PromiseBrokenWarning",
-    "SuspectColumnWarning",
-    "UnevenScalesWarning",
 ]
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the line that called into saccade."""
+    level, frame = 1, sys._getframe()
+    caller: FrameType | None = frame
+    while caller is not None and caller.f_globals.get("__name__", "").partition(".")[0] == "saccade":
+        level, caller = level + 1, caller.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
 class KernelsNotKeptWarning(UserWarning):
@@ -73,22 +77,6 @@ class LevelNotHeldWarning(UserWarning):
     """
 
 
-class OneLabelWarning(UserWarning):
-    """A learner gives all rows that it was tried on the same label, where it was taught several.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> import numpy as np
-    >>> from saccade import Pegasos
-    >>> X, y = np.ones((1000, 5)), np.arange(1000) % 3 == 0  # features that tell nothing
-    >>> with warnings.catch_warnings(record=True, action="always") as caught:
-    ...     model = Pegasos(random_state=0).fit(X, y)
-    >>> caught[0].category.__name__
-    'OneLabelWarning'
-    """
-
-
 class OtherVersionWarning(UserWarning):
     """A model was pickled by another version of saccade.
 
@@ -104,76 +92,18 @@ class OtherVersionWarning(UserWarning):
     """
 
 
-class UnevenScalesWarning(UserWarning):
-    """Features differ in scale by decades, so that the largest ones decide alone.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> import numpy as np
-    >>> from saccade import Pegasos
-    >>> X = np.random.default_rng(0).normal(size=(1000, 3)) * [1e6, 1, 1e-3]
-    >>> with warnings.catch_warnings(record=True, action="always") as caught:
-    ...     model = Pegasos(random_state=0).fit(X, X[:, 0] > 0)
-    >>> caught[0].category.__name__
-    'UnevenScalesWarning'
-    """
-
-
-class SuspectColumnWarning(UserWarning):
-    r"""A column of a data file has no name, counts its rows, or has none of the categories that the model knows.
-
-    Examples
-    --------
-    >>> import os, tempfile, warnings
-    >>> import saccade
-    >>> with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(record=True, action="always") as caught:
-    ...     path = os.path.join(folder, "trees.csv")
-    ...     with open(path, "w") as file:  # as pandas writes it, with its index
-    ...         _ = file.write(",width,kind\n" + "".join(f"{i},{i % 7},{i % 2}\n" for i in range(200)))
-    ...     model = saccade.learn(saccade.Pegasos(max_iter=1, random_state=0), path, target="kind")
-    >>> "counts the rows" in str(caught[0].message)
-    True
-    """
-
-
-class CheckpointError(ValueError):
-    r"""Work on files cannot go on from where it was left, or cannot keep a checkpoint where it is told to.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> import saccade
-    >>> from saccade.exceptions import CheckpointError
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "trees.csv")
-    ...     with open(path, "w") as file:
-    ...         _ = file.write("width,kind\n" + "1.0,elm\n3.0,oak\n" * 100)
-    ...     try:
-    ...         saccade.learn(saccade.Pegasos(), path, target="kind", checkpoint=os.path.join(folder, "no", "state"))
-    ...     except CheckpointError as error:
-    ...         print(str(error).endswith("cannot be written: No such file or directory."))
-    True
-    """
-
-
 class DataFileError(ValueError):
-    r"""A file of rows cannot be read; the message names the file, and the line where there is one.
+    """A file of rows cannot be read; the message names the file, and the row if there is one.
 
     Examples
     --------
-    >>> import os, tempfile
     >>> import saccade
     >>> from saccade.exceptions import DataFileError
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "trees.csv")
-    ...     with open(path, "w") as file:
-    ...         _ = file.write("width,kind\n1.0,elm\nwide,oak\n2.0,oak\n")
-    ...     try:
-    ...         list(saccade.rows(path, target="kind"))
-    ...     except DataFileError as error:
-    ...         print(str(error).partition("trees.csv, ")[2])
-    line 3: 'width' is 'wide', not a number. Mend it, or pass over such rows: skip_bad=True, or --skip-bad.
+    >>> try:
+    ...     saccade.fit_files(saccade.Pegasos(), "no such file.csv", target="kind")
+    ... except DataFileError as error:
+    ...     print(error)
+    There is no file no such file.csv.
     """
 
 

@@ -3,15 +3,14 @@
 The row is read by the same plan as any other, so its label is the one that ``predict`` gives for the same values, and
 the certificate holds. Values that are known beforehand wait until the plan comes to them.
 
-What a row needs next, and what follows where a feature cannot be had, depends on the kind of model
-(``rows_of_columns.py``, ``rows_of_terms.py``, ``rows_of_trees.py``). The label stays certified where the calibration
-rows, read without that feature or that group of features, kept the level. It does not where a value lies outside of
-what the rows that planned and calibrated have.
+What a row needs next, and how a feature without a value is replaced, depends on the kind of model
+(``rows_of_columns.py``, ``rows_of_terms.py``, ``rows_of_trees.py``). A label is certified only if all values that it
+needed are known, and lie within what the rows that planned and calibrated have.
 """
 
 import hashlib
 import json
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NoReturn
@@ -40,7 +39,6 @@ class Questions:
     prices: Prices
     classes: NDArray[Any]
     names: tuple[str, ...] | None
-    spare: Set[tuple[int, ...]] = frozenset()  # sets of features without which the certificate still holds
     unpromised: frozenset[int] = frozenset()  # codes of classes of which the certificate promises nothing
 
     @property
@@ -86,8 +84,8 @@ class Inquiry:
     confidence : float
         The estimated probability that the full model gives the label leaned to.
     certified : bool
-        Whether the label is clear and the certificate covers it, with the features that are missing. A feature that was
-        missing in rows that planned or calibrated, as trees and imputers allow, has a missing value like any other.
+        Whether the label is clear and the certificate covers it: no value that it needed is missing, unless the feature
+        was also missing in rows that planned or calibrated, as trees and imputers allow.
     outside : dict of feature to value
         The values that lie outside of what was seen when the model was certified: beyond the range of numbers, or a
         category that no row had. With any of these the label is not certified.
@@ -134,14 +132,6 @@ class Inquiry:
         return next(iter(self.needed), None)
 
     @property
-    def purchases(self) -> tuple[Feature, ...]:
-        """Return, of what is needed, one feature for each purchase: the others come with it, or are needed next."""
-        first: dict[int, Feature] = {}
-        for position in self._needed():
-            first.setdefault(int(self._questions.prices.purchase[position]), self._questions.feature(position))
-        return tuple(first.values())
-
-    @property
     def asked(self) -> tuple[Feature, ...]:
         return tuple(self._questions.feature(position) for position in self._asked)
 
@@ -170,9 +160,15 @@ class Inquiry:
 
     @property
     def certified(self) -> bool:
-        if self._decision is None or self.outside or self._decision.code in self._questions.unpromised:
+        decision = self._decision
+        if decision is None or decision.lacked or self.outside:
             return False
-        return not self._decision.lacked or self._decision.lacked in self._questions.spare
+        return decision.code not in self._questions.unpromised
+
+    @property
+    def lacked(self) -> bool:
+        """Whether a value that the label needed could not be had; also a part of ``certified``."""
+        return self._decision is not None and self._decision.lacked
 
     @property
     def confidence(self) -> float:

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from saccade.asking.inquiry import Inquiry, Questions, resume
-from saccade.asking.lazily import Fetch, LazyReading, read_lazily, read_lazily_async
+from saccade.asking.lazily import Fetch, LazyReading, Start, ask_all, ask_all_async, lazy_reading
 from saccade.asking.one_row import RowReader
 from saccade.asking.rows_of_columns import ColumnReader
 from saccade.asking.rows_of_terms import TermReader
@@ -56,45 +56,32 @@ class AskingMixin:
         """Go on with an inquiry that ``Inquiry.to_json`` wrote down, in another process or on another day."""
         return resume(text, self._questions())
 
-    def predict_lazily(
-        self,
-        fetch: Fetch,
-        rows: Iterable[Any],
-        *,
-        concurrency: int = 1,
-        batch: int | None = None,
-    ) -> LazyReading:
-        """Predict rows whose features are fetched when they are wanted.
+    def predict_lazily(self, fetch: Fetch, rows: Iterable[Any], *, concurrency: int = 1) -> LazyReading:
+        """Predict rows whose features are fetched when the plan asks for them.
 
         Parameters
         ----------
         fetch : function or coroutine function
-            ``fetch(row, feature)`` returns the value, None where it cannot be had, or a dict of several features'
-            values. With ``batch`` it is called with a list of rows that want the same feature, and returns a list.
-        rows : whatever ``fetch`` knows rows by: keys, records, addresses
+            ``fetch(row, feature)`` returns the value, None if there is none, or a dict with the values of several
+            features.
+        rows : iterable
+            Whatever ``fetch`` identifies rows by: keys, records, addresses.
         concurrency : int
-            How many calls there may be at once; plain functions are then called from threads.
-        batch : int, optional
-            How many rows a call may be about.
+            Number of calls at once; plain functions are called from as many threads.
 
         Returns
         -------
         LazyReading
             ``label``, ``margin``, ``n_asked``, ``spent``, ``certified``, and ``failed``: the exceptions by row. Labels
-            of rows that failed are masked. Retries and time-outs are the caller's.
+            of failed rows are masked. Retries and time-outs are up to ``fetch``.
         """
-        return read_lazily(self._questions(), fetch, rows, concurrency=concurrency, batch=batch)
+        start = Start(self._questions())
+        return lazy_reading(self.classes_, ask_all(fetch, rows, concurrency, lambda: start))
 
-    async def predict_lazily_async(
-        self,
-        fetch: Fetch,
-        rows: Iterable[Any],
-        *,
-        concurrency: int = 1,
-        batch: int | None = None,
-    ) -> LazyReading:
-        """Do as ``predict_lazily`` does where an event loop is already running."""
-        return await read_lazily_async(self._questions(), fetch, rows, concurrency=concurrency, batch=batch)
+    async def predict_lazily_async(self, fetch: Fetch, rows: Iterable[Any], *, concurrency: int = 1) -> LazyReading:
+        """Do the same as ``predict_lazily`` in a running event loop."""
+        start = Start(self._questions())
+        return lazy_reading(self.classes_, await ask_all_async(fetch, rows, concurrency, lambda: start))
 
     def _questions(self, costs: Any = None, groups: Any = None) -> Questions:
         """Return what inquiries go by, shared by all of them that have no prices of their own."""
@@ -108,7 +95,6 @@ class AskingMixin:
                 self.prices_,
                 self.classes_,
                 self.additive_.columns,
-                self.population_.spare,
                 frozenset(code for code, level in enumerate(levels) if level >= 1),
             )
             self._shared_questions = shared
@@ -123,10 +109,10 @@ class AskingMixin:
 
     def _row_reader(self, plan: Plan) -> RowReader:
         if isinstance(self.additive_, TreeModel):
-            return TreeReader(self.additive_, plan, self.population_, self.prices_)
+            return TreeReader(self.additive_, plan, self.population_)
         delta = strictest(self.certificate_.delta)
         if isinstance(self.additive_, TermModel):
-            return TermReader(self.additive_, plan, self.population_, self.prices_, delta)
+            return TermReader(self.additive_, plan, self.population_, delta)
         return ColumnReader(plan, self.population_, delta)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -47,7 +47,7 @@ class Decision:
 
     code: int
     margin: Reals  # (scores,)
-    lacked: tuple[int, ...]  # columns that were to be read and could not be had, as ``Population.spare`` has them
+    lacked: bool  # whether a column that was to be read had no value, though it never lacked one in calibration
 
 
 class RowReader(Protocol):

@@ -61,8 +61,7 @@ class ColumnReader:
         if bad >= 0:
             return None
         read = set(plan.order[: n_read[0]].tolist()) if stopped[0] else set(range(plan.n_features))
-        lacked = tuple(column for column in absent if column in read)
-        return Decision(int(decided(margin)[0]), margin[0], lacked)
+        return Decision(int(decided(margin)[0]), margin[0], not read.isdisjoint(absent))
 
     def estimate(self, row: Row) -> tuple[Reals, Reals]:
         """Estimate under a normal law."""

@@ -3,8 +3,8 @@
 A term is known once all of its columns are. What of a value that cannot be had? Where the model has a way for it, such
 as an imputer or a category of its own, it is a value like another, with its own contribution. Where the model has none,
 the terms of that column are replaced by what is expected of them given those read before, and the plan demands clearer
-margins (``absence.py``). In both cases the label stays certified where rows that planned or calibrated lacked the
-column, too, or where the calibration rows, read once more without it, kept the level (``Population.spare``).
+margins (``absence.py``). In both cases the label is certified only if rows that planned or calibrated also lacked the
+column.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from saccade.models.tables.model import TermModel
 from saccade.models.tables.probing import takes
 from saccade.models.tables.terms import NoTerm, Term
 from saccade.planning.absence import Population, plan_without
-from saccade.planning.prices import Feature, Prices
+from saccade.planning.prices import Feature
 from saccade.reading.arrays import Selection
 from saccade.reading.plan import Plan, decided
 from saccade.reading.reader import read_plan
@@ -41,7 +41,6 @@ class TermReader:
     model: TermModel
     plan: Plan
     population: Population
-    prices: Prices  # those of the model, whose groups were tested
     delta: float
 
     @property
@@ -78,7 +77,9 @@ class TermReader:
         margin, n_read, stopped, bad = read_plan(plan, _OneRow(parts))
         if bad >= 0:
             return None
-        return Decision(int(decided(margin)[0]), margin[0], self._lacked(row, self._read(int(n_read[0]), stopped[0])))
+        read = self._read(int(n_read[0]), stopped[0])
+        lacked = bool((row.missing & ~self.population.missing)[read].any())
+        return Decision(int(decided(margin)[0]), margin[0], lacked)
 
     def estimate(self, row: Row) -> tuple[Reals, Reals]:
         """Estimate under a normal law, from the terms whose columns are known."""
@@ -147,20 +148,6 @@ class TermReader:
             return self.model.used
         units = self.plan.order[:n_read] if self.plan.unit.size == 0 else self.plan.units[:n_read]
         return self.model.columns_of(units.astype(np.intp) * self.model.n_scores)
-
-    def _lacked(self, row: Row, read: NDArray[np.intp]) -> tuple[int, ...]:
-        """Return the columns that were read and missing, and that rows which certify the model never lacked.
-
-        Several of one purchase are all of it, unless others of it were had: so the calibration rows were read.
-        """
-        passed = np.zeros(self.n_columns, dtype=bool)
-        passed[read] = True
-        lacked = np.flatnonzero(passed & row.missing & ~self.population.missing)
-        if lacked.size > 1:
-            group = self.prices.members(int(self.prices.purchase[lacked[0]]))
-            if np.isin(lacked, group).all() and not (passed & ~row.missing)[group].any():
-                lacked = group
-        return tuple(lacked.tolist())
 
     @cached_property
     def _used(self) -> frozenset[int]:

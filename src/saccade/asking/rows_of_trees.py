@@ -19,7 +19,7 @@ from saccade.kernels.tree_rows import sum_leaves, walk_known
 from saccade.models.categories import is_missing
 from saccade.models.trees.model import TreeModel
 from saccade.planning.absence import Population
-from saccade.planning.prices import Feature, Prices
+from saccade.planning.prices import Feature
 from saccade.reading.arrays import ArraySource
 from saccade.reading.plan import Plan, decided
 from saccade.reading.reader import read_plan
@@ -36,7 +36,6 @@ class TreeReader:
     model: TreeModel
     plan: Plan
     population: Population
-    prices: Prices  # those of the model, whose groups were tested
 
     @property
     def n_columns(self) -> int:
@@ -83,7 +82,8 @@ class TreeReader:
             margin[0] = self._full(node)
         if n_read[0] < self._order.size:
             passed = self._walk(row, int(n_read[0]))[1]
-        return Decision(int(decided(margin)[0]), margin[0], self._lacked(row, passed))
+        lacked = bool((passed & np.isnan(row.values) & ~self.population.missing).any())
+        return Decision(int(decided(margin)[0]), margin[0], lacked)
 
     def estimate(self, row: Row) -> tuple[Reals, Reals]:
         """Estimate under a normal law, from the trees whose leaves are known."""
@@ -127,19 +127,6 @@ class TreeReader:
         sum_leaves(self.model.walks.sums, self.model.walks.score, leaf, total)
         margin: Reals = self.model.margins(total)[0]
         return margin
-
-    def _lacked(self, row: Row, passed: NDArray[np.bool_]) -> tuple[int, ...]:
-        """Return the columns on the paths that were missing, and that rows which certify the model never lacked.
-
-        Several of one purchase are all of it, unless others of it were had: so the calibration rows were read.
-        """
-        absent = passed & np.isnan(row.values)
-        lacked = np.flatnonzero(absent & ~self.population.missing)
-        if lacked.size > 1:
-            group = self.prices.members(int(self.prices.purchase[lacked[0]]))
-            if np.isin(lacked, group).all() and not (passed & ~absent)[group].any():
-                lacked = group
-        return tuple(lacked.tolist())
 
     def _counts_as_missing(self, column: int, number: float) -> bool:
         zeros = self.model.ensemble.zero_is_missing

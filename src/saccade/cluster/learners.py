@@ -5,14 +5,12 @@ from copy import deepcopy
 from inspect import Parameter, signature
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from saccade.cluster.mixing import learn_from_partitions
-from saccade.cluster.spreading import client_or_default
-from saccade.cluster.tasks import tasks_of
-from saccade.learners.alarms import warn_if_level_not_held, warn_of_model
+from saccade.cluster.tasks import client_or_default, tasks_of
+from saccade.learners.alarms import warn_if_level_not_held
 from saccade.learners.classifier import AttentiveLearner, all_or_nothing
 from saccade.learners.exponentiated_gradient import ExponentiatedGradient
 from saccade.learners.passive_aggressive import PassiveAggressive
@@ -21,8 +19,8 @@ from saccade.learners.perceptron import Perceptron
 
 __all__ = ["DaskExponentiatedGradient", "DaskPassiveAggressive", "DaskPegasos", "DaskPerceptron"]
 
-# Partitions stand for shards, workers for jobs, and nothing goes on from the fit before.
-LEFT_OUT = {"n_jobs", "shards", "warm_start"}
+# Workers stand for jobs, and nothing goes on from the fit before.
+LEFT_OUT = {"n_jobs", "warm_start"}
 # What a fitted learner shows of the local one.
 SHOWN = ("classes_", "coef_", "feature_names_in_", "intercept_", "n_features_in_", "n_iter_", "t_", "training_")
 
@@ -75,14 +73,13 @@ class DaskLearner(ClassifierMixin, BaseEstimator):
         """
         local = self._kind(**self._without_client())
         local._check_parameters()
-        learned = learn_from_partitions(local, tasks_of(self.client_), X, y, sample_weight)
-        self._local = learned.model
+        learn_from_partitions(local, tasks_of(self.client_), X, y, sample_weight)
+        self._local = local
         for name in SHOWN:
             self.__dict__.pop(name, None)
             if hasattr(local, name):
                 setattr(self, name, getattr(local, name))
-        local._alarmed = warn_if_level_not_held(local._level, local.training_)
-        warn_of_model(local, learned.X, learned.codes, np.empty(0))
+        warn_if_level_not_held(local._level, local.training_)
         return self
 
     def to_local(self) -> AttentiveLearner:

@@ -6,11 +6,9 @@ held, from its partitions on and pass by pass; for this the scheduler keeps the 
 """
 
 import logging
-from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from dask.delayed import delayed
 from numpy.typing import NDArray
 
@@ -27,23 +25,18 @@ from saccade.cluster.partitions import (
 )
 from saccade.cluster.tasks import Result, Tasks
 from saccade.kernels.reordering import shuffle
-from saccade.learners.alarms import some_rows
 from saccade.learners.classifier import AttentiveLearner
 from saccade.learners.course import Patience, take_loss
 from saccade.learners.mixing import Mixing, copies_of, learn_apart, shares_walk, to_send
 from saccade.learners.online import OnlineLearner
 from saccade.learners.passes import Memory, new_memory
-from saccade.learners.sketch import RowSketch
-from saccade.reading.inputs import Rows, raise_not_finite
+from saccade.reading.inputs import raise_not_finite
 from saccade.reading.progress import Progress
 from saccade.reading.sources import column_source
 
-__all__ = ["Learned", "learn_from_partitions"]
+__all__ = ["learn_from_partitions"]
 
 _log = logging.getLogger(__name__)
-
-# Rows of each class that are collected for warnings, at the least.
-FEW = 64
 
 
 class Manner(NamedTuple):
@@ -63,23 +56,7 @@ class Passed(NamedTuple):
     memory: Memory
 
 
-class Seen(NamedTuple):
-    """What is collected of the rows of one partition."""
-
-    sketch: RowSketch
-    X: Rows  # some of each class
-    codes: NDArray[np.integer]
-
-
-class Learned(NamedTuple):
-    """A fitted learner, and some of the rows that it learned from."""
-
-    model: AttentiveLearner
-    X: Rows
-    codes: NDArray[np.integer]
-
-
-def learn_from_partitions(model: AttentiveLearner, tasks: Tasks, X: Any, y: Any, sample_weight: Any) -> Learned:
+def learn_from_partitions(model: AttentiveLearner, tasks: Tasks, X: Any, y: Any, sample_weight: Any) -> None:
     """Fit a model that is not fitted yet."""
     given = aligned(X, y, sample_weight)
     parts = tasks.begin([delayed(check_part)(k, model, *part) for k, part in enumerate(given)])
@@ -93,11 +70,7 @@ def learn_from_partitions(model: AttentiveLearner, tasks: Tasks, X: Any, y: Any,
     del parts
     learners = model._new_learners(np.empty((0, known.n_features), known.dtype), known.classes)
     model.n_iter_ = _learn(model, learners, tasks, examples, known)
-    seen = _see(tasks, examples, known)
-    model._take(learners, known.classes, reduce(RowSketch.followed_by, (one.sketch for one in seen)))
-    rows = [one.X for one in seen]
-    X = sp.vstack(rows, "csr") if known.is_sparse else np.vstack(rows)
-    return Learned(model, X, np.hstack([one.codes for one in seen]))
+    model._take(learners, known.classes)
 
 
 def _learn(
@@ -150,18 +123,3 @@ def learn_pass(
 
 def _copies(passed: Passed) -> list[OnlineLearner]:
     return passed.copies
-
-
-def _see(tasks: Tasks, examples: list[Result], known: Survey) -> list[Seen]:
-    """Collect hashes of a sample of all rows, and a few rows of each class."""
-    places = np.cumsum([0, *known.sizes[:-1]]).tolist()
-    few = -(-FEW // len(places))
-    return tasks.collect(tasks.map(see_part, examples, places, same=[known.classes.size, few]))
-
-
-def see_part(examples: Examples, place: int, n_classes: int, few: int) -> Seen:
-    """Look at the rows of a partition, the first of which stands at this place among all rows."""
-    X, codes, weight = as_compiled_for(examples.X), examples.codes, examples.weight
-    rows = some_rows(codes, weight, n_classes, few)
-    counted = X if weight.all() else X[weight > 0]
-    return Seen(RowSketch(place).add(counted), X[rows], codes[rows])

@@ -8,7 +8,7 @@ import dask
 from dask.base import compute
 from dask.delayed import delayed as delay
 
-__all__ = ["Result", "Tasks", "tasks_of"]
+__all__ = ["Result", "Tasks", "client_or_default", "tasks_of"]
 
 Value = TypeVar("Value")
 # Until a result is collected it is Dask's future, or the value itself where tasks run here.
@@ -32,6 +32,20 @@ class Tasks(Protocol):
 
     def collect(self, results: Sequence[Result]) -> list[Any]:
         """Return the values of results, in their order."""
+
+
+def client_or_default(client: Any) -> Any:
+    """Return the client, or else the one that was made last in this process; None if there is none."""
+    if client is None:
+        try:
+            from distributed import get_client
+
+            client = get_client()
+        except (ModuleNotFoundError, ValueError):
+            return None
+    if getattr(client, "asynchronous", False):
+        raise TypeError("The client is asynchronous, and this call waits for its tasks. Pass one that is not.")
+    return client
 
 
 def tasks_of(client: Any) -> Tasks:

@@ -13,18 +13,15 @@ from saccade.files.additive import additive_from, additive_parts
 from saccade.files.archive import Archive
 from saccade.files.certificates import certificate_from, certificate_parts
 from saccade.files.parameters import decode, decode_labels, encode, encode_labels
-from saccade.files.sketches import sketch_from, sketch_parts
-from saccade.learners.held_out import sketch_of
+from saccade.files.plans import plan_from, plan_parts
 from saccade.models.additive import Additive
+from saccade.models.saved import SavedModel
 from saccade.planning.absence import Population
 from saccade.planning.prices import Prices
 from saccade.planning.regression import Regression
 from saccade.reading.plan import Plan
 
 __all__ = ["attentive_from", "attentive_parts"]
-
-# The other fields of a plan follow from the model.
-PLAN = ("order", "checkpoints", "first", "begins", "weights", "shift", "lower", "upper")
 
 
 def attentive_parts(model: AttentiveClassifier) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -39,9 +36,8 @@ def attentive_parts(model: AttentiveClassifier) -> tuple[dict[str, Any], dict[st
         "names": None if model.additive_.columns is None else list(model.additive_.columns),
         "named": hasattr(model, "feature_names_in_"),
         "certificate": certificate_parts(model.certificate_),
-        "spare": sorted(list(features) for features in population.spare),
     }
-    arrays |= {f"plan.{name}": getattr(model.plan_, name) for name in PLAN}
+    arrays |= plan_parts(model.plan_, "plan")
     arrays |= {f"regression.{field.name}": getattr(population.regression, field.name) for field in fields(Regression)}
     arrays |= {f"population.{name}": getattr(population, name) for name in ("mean", "variance", "low", "high")}
     if population.missing.any():
@@ -51,24 +47,20 @@ def attentive_parts(model: AttentiveClassifier) -> tuple[dict[str, Any], dict[st
         arrays["population.codes"] = np.concatenate(list(population.codes.values()))
         arrays["population.coded"] = np.repeat(np.array(list(population.codes), dtype=np.int64), sizes)
     arrays |= {"prices.purchase": model.prices_.purchase, "prices.price": model.prices_.price}
-    sketch = sketch_of(model.estimator_)
-    about_rows, row_hashes = ({}, {}) if sketch is None else sketch_parts(sketch)
-    return {**header, **about_rows}, {**arrays, **row_hashes}
+    return header, arrays
 
 
 def attentive_from(archive: Archive) -> AttentiveClassifier:
-    """Build an AttentiveClassifier from a file whose every index has been checked: readers trust their plans."""
+    """Build an AttentiveClassifier from a file."""
     classes = decode_labels(archive.header.get("classes"))
-    additive, estimator = additive_from(archive, classes)
-    estimator._sketch = sketch_from(archive)  # so that it is not certified anew on rows that it learned from
-    plan = _plan(archive, additive)
+    additive = additive_from(archive, classes)
+    whole = Plan.in_full(additive.coef, additive.intercept, additive.unit, additive.of_trees)
+    plan = plan_from(archive, "plan", whole._replace(of_terms=not (additive.of_trees or additive.each_needs_one)))
     certificate = certificate_from(archive.field("certificate", dict), classes.tolist(), plan)
     try:
         parameters = {name: decode(name, value) for name, value in archive.field("parameters", dict).items()}
-        parameters.setdefault("promise", certificate.promise)  # older formats have no other
-        if hasattr(estimator, "threshold_"):  # of trees, margins at any threshold are known
-            estimator.set_params(threshold=parameters.get("threshold"))
-        model = AttentiveClassifier(FrozenEstimator(estimator), **parameters)
+        saved = SavedModel(additive, parameters.get("threshold"))
+        model = AttentiveClassifier(FrozenEstimator(saved), **parameters)
         model._check_parameters()
     except ModelFileError:
         raise
@@ -81,47 +73,6 @@ def attentive_from(archive: Archive) -> AttentiveClassifier:
     if additive.columns is not None and archive.field("named", bool):
         model.feature_names_in_ = np.array(additive.columns, dtype=object)
     return model
-
-
-def _plan(archive: Archive, additive: Additive) -> Plan:
-    scores, n = additive.coef.shape
-    order = archive.array("plan.order", np.uint32, (None,))
-    stops = archive.array("plan.checkpoints", np.int64, (None,))
-    first = archive.array("plan.first", np.int64, stops.shape)
-    begins = archive.array("plan.begins", np.int64, stops.shape)
-    weighed = np.append(0, np.cumsum(stops - first)) if _ascends(stops, order.size) else np.zeros(1, dtype=np.int64)
-    before = np.append(0, stops[:-1])[: stops.size]
-    weights = archive.array("plan.weights", np.float64, (scores, None))
-    possible = (
-        order.size <= n
-        and (order < n).all()
-        and _ascends(stops, order.size)
-        and ((first == 0) | (first == before)).all()
-        and np.array_equal(begins, weighed[:-1])
-        and weights.shape[1] >= weighed[-1]
-    )
-    if not possible:
-        raise ModelFileError("its plan is impossible")
-    return Plan(
-        order=order,
-        checkpoints=stops,
-        first=first,
-        begins=begins,
-        weights=weights,
-        shift=archive.array("plan.shift", np.float64, (scores, stops.size)),
-        lower=archive.array("plan.lower", np.float64, (scores, stops.size), finite=False),
-        upper=archive.array("plan.upper", np.float64, (scores, stops.size), finite=False),
-        coef=additive.coef,
-        intercept=additive.intercept,
-        unit=additive.unit,
-        of_trees=additive.of_trees,
-        of_terms=not (additive.of_trees or additive.each_needs_one),
-    )
-
-
-def _ascends(stops: NDArray[np.int64], last: int) -> bool:
-    inside = ((stops >= 1) & (stops <= last)).all()  # first of all: differences of what is not inside may wrap around
-    return bool(inside and (np.diff(stops) > 0).all())
 
 
 def _population(archive: Archive, additive: Additive) -> Population:
@@ -154,7 +105,6 @@ def _population(archive: Archive, additive: Additive) -> Population:
         **by_column,
         missing=missing,
         codes=_codes(archive, n_columns),
-        spare=_spare(archive, n_columns),
     )
 
 
@@ -175,15 +125,6 @@ def _codes(archive: Archive, n_columns: int) -> dict[int, NDArray[np.float64]]:
         raise ModelFileError("its codes of categories are none, do not ascend, or are of columns that there are not")
     columns, begins = np.unique(coded, return_index=True)
     return dict(zip(columns.tolist(), np.split(codes, begins[1:]), strict=True))
-
-
-def _spare(archive: Archive, n_columns: int) -> frozenset[tuple[int, ...]]:
-    spare = archive.field("spare", list)
-    if not all(
-        isinstance(absent, list) and all(type(j) is int and 0 <= j < n_columns for j in absent) for absent in spare
-    ):
-        raise ModelFileError("its field 'spare' names features that there are not")
-    return frozenset(tuple(absent) for absent in spare)
 
 
 def _prices(archive: Archive, n: int) -> Prices:

@@ -34,16 +34,12 @@ def certificate_parts(certificate: Certificate) -> dict[str, Any]:
         "by_stage": [[stage.read, stage.rows, stage.disagreements] for stage in certificate.by_stage],
         "worse": certificate.worse,
         "better": certificate.better,
-        **({"stored": True} if certificate.stored else {}),
+        "stored": certificate.stored,
     }
 
 
 def certificate_from(stated: dict[str, Any], labels: list[Any], plan: Plan) -> Certificate:
-    """Return the certificate of a plan; files of older formats promise rows, and count neither classes nor stages."""
-    if not MORE & set(stated):
-        stated = {"promise": "rows", "by_class": [], "by_stage": [], "worse": None, "better": None, **stated}
-        stated.pop("upper_bound", None)
-    stated = {"stored": False, **stated}  # of rows that are not sparse nothing is said
+    """Return the certificate of a plan."""
     known = set(stated) == {"delta", *MORE, *NUMBERS} and type(stated["stored"]) is bool
     if not known or stated["promise"] not in ("classes", "rows", "accuracy"):
         raise ModelFileError(f"its certificate is {str(stated)[:80]}")

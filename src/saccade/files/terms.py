@@ -15,7 +15,6 @@ from saccade.files.categories import categories_from, categories_parts
 from saccade.files.maps import ascending, is_saved, map_from, map_parts, reals
 from saccade.models.categories import Categories
 from saccade.models.tables.blocks import Foreign, Formula, Lookup
-from saccade.models.tables.loaded import LoadedTerms
 from saccade.models.tables.model import TermModel
 from saccade.models.tables.pieces import Pieces
 from saccade.models.tables.terms import FormulaTerm, Grid, NoTerm, PiecesTerm, Table, Term
@@ -95,8 +94,8 @@ def _foreign(model: TermModel, columns: tuple[int, ...], name: str) -> TypeError
     )
 
 
-def terms_from(archive: Archive, classes: NDArray[Any]) -> tuple[TermModel, LoadedTerms]:
-    """Return the terms of a file, and an estimator that predicts by all of them."""
+def terms_from(archive: Archive, classes: NDArray[Any]) -> TermModel:
+    """Return the terms of a file."""
     about = Archive(archive.field("terms", dict), archive.arrays)
     n_columns, n_scores = about.field("n_columns", int), 1 if classes.size == 2 else classes.size
     # What is built takes memory in proportion to the columns: a file has a price for each.
@@ -107,7 +106,7 @@ def terms_from(archive: Archive, classes: NDArray[Any]) -> tuple[TermModel, Load
     categories = categories_from(about.field("categories", list), n_columns)
     _check_categories(categories)
     reader = _Reader(about, n_columns, n_scores, categories)
-    model = TermModel(
+    return TermModel(
         terms=tuple(reader.term(k, entry) for k, entry in enumerate(stored)),
         intercept=archive.array("intercept", np.float64, (n_scores,)),
         classes=classes,
@@ -115,7 +114,6 @@ def terms_from(archive: Archive, classes: NDArray[Any]) -> tuple[TermModel, Load
         categories=categories,
         n_columns=n_columns,
     )
-    return model, LoadedTerms(model)
 
 
 def _check_categories(categories: dict[int, Categories]) -> None:

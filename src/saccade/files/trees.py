@@ -14,7 +14,6 @@ from saccade.exceptions import ModelFileError
 from saccade.files.archive import Archive
 from saccade.files.categories import categories_from, categories_parts
 from saccade.models.trees.ensemble import NO_SCORE, Ensemble, Nodes, Sum
-from saccade.models.trees.loaded import LoadedTrees
 from saccade.models.trees.model import TreeModel
 
 __all__ = ["trees_from", "trees_parts"]
@@ -56,14 +55,14 @@ def trees_parts(model: TreeModel) -> tuple[dict[str, Any], Arrays]:
     return {"trees": header}, arrays
 
 
-def trees_from(archive: Archive, classes: NDArray[Any]) -> tuple[TreeModel, LoadedTrees]:
-    """Return the trees of a file, and an estimator that predicts by all of them."""
+def trees_from(archive: Archive, classes: NDArray[Any]) -> TreeModel:
+    """Return the trees of a file."""
     about = Archive(archive.field("trees", dict), archive.arrays)
     n_columns = about.field("n_columns", int)
     # What is built takes memory in proportion to the columns: a file has a price for each.
     archive.array("prices.purchase", np.int64, (n_columns,))
     names = archive.names(n_columns)
-    model = TreeModel(
+    return TreeModel(
         ensemble=_ensemble(about, n_columns, 1 if classes.size == 2 else classes.size),
         classes=classes,
         columns=None if names is None else tuple(names),
@@ -71,7 +70,6 @@ def trees_from(archive: Archive, classes: NDArray[Any]) -> tuple[TreeModel, Load
         absent=_number(about, "absent", lambda value: value == 0 or np.isnan(value)),
         threshold=_number(about, "threshold", np.isfinite) if "threshold" in about.arrays else None,
     )
-    return model, LoadedTrees(model)
 
 
 def _ensemble(about: Archive, n_columns: int, n_scores: int) -> Ensemble:

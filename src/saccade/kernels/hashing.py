@@ -10,16 +10,8 @@ import numpy as np
 from saccade.kernels.compiling import inlined, internal, kernel
 from saccade.kernels.randomness import scramble
 
-# Rows are sampled in runs of 2^RUN_BITS: neighbours are fetched together, which takes half the time of scattered rows.
-RUN_BITS = 3
 # Rows of which it is asked together whether their columns ascend, and then, or of all that follow, whether any repeat.
 TOGETHER = 256
-
-
-@inlined
-def priority_of(place):
-    """Return the random number that belongs to a place in a stream of rows."""
-    return scramble(np.uint64(place) >> np.uint64(RUN_BITS))
 
 
 @inlined
@@ -47,32 +39,17 @@ def row_sum(row, keys):
 
 
 @kernel
-def choose_rows(first, n_rows, limit, rows, priorities):
-    """List the rows whose priority is below the limit; ``first`` is the first row's place in the stream.
-
-    Return how many there are.
-    """
-    count = 0
-    for i in range(n_rows):
-        priority = priority_of(first + i)
-        if priority < limit:
-            rows[count], priorities[count] = i, priority
-            count += 1
-    return count
+def hash_dense(X, keys, hashes):
+    for r in range(X.shape[0]):
+        hashes[r] = scramble(row_sum(X[r], keys))
 
 
 @kernel
-def hash_dense(X, rows, keys, hashes):
-    for r in range(rows.shape[0]):
-        hashes[r] = scramble(row_sum(X[rows[r]], keys))
-
-
-@kernel
-def hash_sparse(data, indices, indptr, rows, hashes):
+def hash_sparse(data, indices, indptr, hashes):
     """Hash rows of a CSR matrix that hold each column at most once, in any order."""
-    for r in range(rows.shape[0]):
+    for r in range(hashes.shape[0]):
         total = np.uint64(0)
-        for k in range(indptr[rows[r]], indptr[rows[r] + 1]):
+        for k in range(indptr[r], indptr[r + 1]):
             total += scramble(np.uint64(indices[k])) * value_bits(data[k])
         hashes[r] = scramble(total)
 

@@ -2,7 +2,6 @@
 
 import logging
 import math
-import warnings
 from collections.abc import Callable
 from copy import copy
 from functools import wraps
@@ -14,20 +13,16 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state, compute_class_weight
 
-from saccade.exceptions import OtherVersionWarning
+from saccade.exceptions import OtherVersionWarning, warn
 from saccade.kernels.reordering import shuffle
 from saccade.kernels.state import EXPONENTIATED, STEP
-from saccade.learners.alarms import CALLER, FEW, warn_if_level_not_held, warn_of_model, warn_of_scales
+from saccade.learners.alarms import warn_if_level_not_held
 from saccade.learners.course import Course, Patience, take_loss
 from saccade.learners.online import OnlineLearner, UpdateRule, new_learner
-from saccade.learners.passes import Memory, new_memory
+from saccade.learners.passes import new_memory
 from saccade.learners.reading import ReadingMixin
 from saccade.learners.record import TrainingRecord
-from saccade.learners.remembered import Remembered, rows_known_by
-from saccade.learners.scaling import Scaling
-from saccade.learners.sketch import RowSketch
-from saccade.learners.tables import rows_to_learn
-from saccade.models.tables.encoding import Encoding
+from saccade.learners.remembered import Remembered, digest_of_rows
 from saccade.planning.boundaries import Budget, as_boundary
 from saccade.planning.orders import CODES
 from saccade.reading.inputs import (
@@ -95,7 +90,6 @@ class AttentiveLearner(ReadingMixin, ClassifierMixin, BaseEstimator):
     shuffle: bool
     class_weight: Any
     warm_start: bool
-    shards: int
     n_jobs: int | None
     random_state: Any
 
@@ -112,17 +106,9 @@ class AttentiveLearner(ReadingMixin, ClassifierMixin, BaseEstimator):
         "shuffle": [BOOLEAN],
         "class_weight": [instance(dict), text({"balanced"}), NONE],
         "warm_start": [BOOLEAN],
-        "shards": [whole(1)],
         "n_jobs": [instance(Integral), NONE],
         "random_state": [RANDOM_STATE],
     }
-
-    # Of the rows that are learned from; set by learning from files, before the first of them.
-    _scaling: Scaling | None = None
-    # Of the table that is learned from, where it has columns of texts; set like the scaling.
-    _encoding: Encoding | None = None
-    # Of the batches of files, while it learns from them in several passes.
-    _memories: list[Memory] | None = None
 
     def _update_rule(self) -> UpdateRule:
         """Return the learner's own rule."""
@@ -143,9 +129,8 @@ class AttentiveLearner(ReadingMixin, ClassifierMixin, BaseEstimator):
             How much each example counts, relative to the mean so far; a row of weight 0 is passed over.
         """
         self._check_parameters()
-        going_on = self.warm_start and hasattr(self, "_learners")
-        self._encoding = self._encoding if going_on else None
-        X, y = self._rows_to_learn(X, y, reset=not going_on)
+        going_on = self.warm_start and self._is_trained()
+        X, y = check_rows(self, X, y=y, reset=not going_on)
         classes, codes = encode_labels(y)
         self._check_classes(classes)
         if going_on and not np.array_equal(classes, self.classes_):
@@ -154,24 +139,22 @@ class AttentiveLearner(ReadingMixin, ClassifierMixin, BaseEstimator):
                 "Pass y with the same classes, or set warm_start=False."
             )
         weight = self._weights(X, classes, codes, sample_weight, in_part=False)
-        self._scaling = self._scaling if going_on else None
-        seen = self._scaled(X)
         learners = self._continued_learners(X) if going_on else self._new_learners(X, classes)
         seed, first = learners[0].settings.seed, int(learners[0].counters[STEP])
-        known_by = rows_known_by(X, codes) if self.warm_start else ""
+        digest = digest_of_rows(X, codes) if self.warm_start else ""
         before = getattr(self, "_remembered", None) if going_on else None
         again = self.max_iter > 1 or self.warm_start
         memory = new_memory(len(learners), X.shape[0] if again and self._remembers(X.shape[0], X.size) else 0)
-        if before is not None and before.known_by == known_by and before.margins.shape == memory.shape:
+        if before is not None and before.digest == digest and before.margins.shape == memory.shape:
             memory = before.margins.copy()
         rows = np.arange(X.shape[0], dtype=np.uint32)
-        course = Course(learners, memory, self.shards, self.n_jobs)
+        course = Course(learners, memory, self.n_jobs)
         patience = Patience(self.tol, self.n_iter_no_change)
         with Progress("rows", label="Learning", length=self.max_iter) as progress:
             for turn in range(self.max_iter):
                 if self.shuffle:
                     shuffle(rows, seed, first + turn)
-                self._go_over(course, seen, codes, rows, weight)
+                self._go_over(course, X, codes, rows, weight)
                 course.grow_older()
                 self.n_iter_ = turn + 1
                 progress.advance(rows.size, turn + 1)
@@ -179,10 +162,9 @@ class AttentiveLearner(ReadingMixin, ClassifierMixin, BaseEstimator):
                     break
         course.done()
         _log.info("learned from %d rows in %d passes, %.2f s", rows.size, self.n_iter_, progress.seconds)
-        self._take(learners, classes, self._sketched(X, weight, going_on))
-        self._remembered = Remembered(memory, known_by) if self.warm_start else None
-        self._alarmed = warn_if_level_not_held(self._level, self.training_)
-        warn_of_model(self, X, codes, weight)
+        self._take(learners, classes)
+        self._remembered = Remembered(memory, digest) if self.warm_start else None
+        warn_if_level_not_held(self._level, self.training_)
         return self
 
     @all_or_nothing
@@ -191,75 +173,43 @@ class AttentiveLearner(ReadingMixin, ClassifierMixin, BaseEstimator):
     ) -> Self:
         """Learn from one pass over the rows, in their order; the first call needs all ``classes``.
 
-        The same stream of rows gives the same bits, however it is split into calls. Rows are not known again, so that
-        nothing is remembered of them, and they are learned from in one shard. Scales of features are looked at in the
-        first call.
+        The same stream of rows gives the same bits, however it is split into calls. Rows are not recognised from one
+        call to the next, so nothing is remembered of them.
         """
-        return self._learn_part(X, y, classes, sample_weight)
-
-    def _learn_part(
-        self,
-        X: Any,
-        y: Any,
-        classes: ArrayLike | None,
-        sample_weight: ArrayLike | None = None,
-        rows: NDArray[np.uint32] | None = None,
-        memory: Memory | None = None,
-    ) -> Self:
-        """Learn from rows, in the order that is given, and with memory of them where there is some.
-
-        Rows that come with an order are batches of files, which are encoded already where there is an encoding.
-        """
-        first = not hasattr(self, "_learners")
+        first = not self._is_trained()
         self._check_parameters()
         if self.class_weight == "balanced":
             raise ValueError(
                 'class_weight="balanced" is not supported by partial_fit, which does not see all labels. Compute the '
                 "weights with sklearn.utils.compute_class_weight on a sample and pass them as a dict."
             )
-        if self._encoding is None or rows is None:
-            X, y = self._rows_to_learn(X, y, reset=first)
+        X, y = check_rows(self, X, y=y, reset=first)
         known = self._classes_for(y, classes, first)
         codes = np.searchsorted(known, y)
         if not np.array_equal(known[np.minimum(codes, len(known) - 1)], y):
             raise ValueError(f"y has labels that are not among the classes {known.tolist()} of the first call.")
         weight = self._weights(X, known, codes, sample_weight, in_part=True)
         learners = self._new_learners(X, known) if first else self._continued_learners(X)
-        seen = self._scaled(X)
-        in_turn = np.arange(X.shape[0], dtype=np.uint32) if rows is None else rows
-        course = Course(learners, new_memory(len(learners), 0) if memory is None else memory, n_jobs=self.n_jobs)
-        self._go_over(course, seen, codes, in_turn, weight)
+        course = Course(learners, new_memory(len(learners), 0), n_jobs=self.n_jobs)
+        self._go_over(course, X, codes, np.arange(X.shape[0], dtype=np.uint32), weight)
         course.done()
-        self._take(learners, known, self._sketched(X, weight, not first))
+        self._take(learners, known)
         self.n_iter_ = 1
-        held = (self._level, self.training_, CALLER + 1)
-        self._alarmed = getattr(self, "_alarmed", False) or warn_if_level_not_held(*held)
-        if first:
-            warn_of_scales(seen[: 2 * FEW], self._feature_names, CALLER + 1)
+        warn_if_level_not_held(self._level, self.training_)
         return self
-
-    @property
-    def encoding_(self) -> Encoding | None:
-        """What is learned from a table with text columns: ``str`` says it, and ``feature_names()`` names ``coef_``."""
-        return self._encoding
-
-    @property
-    def _feature_names(self) -> NDArray[Any] | None:
-        """The names of the features that have weights."""
-        if self._encoding is not None:
-            return np.array(self._encoding.feature_names(), dtype=object)
-        return getattr(self, "feature_names_in_", None)
-
-    def _rows_to_learn(self, X: Any, y: Any, *, reset: bool) -> tuple[Rows, Any]:
-        """Return rows and labels that were checked; encoded, where there is an encoding."""
-        if self._encoding is not None:
-            return rows_to_learn(self, X, y)
-        rows, labels = check_rows(self, X, y=y, reset=reset)
-        return rows, labels
 
     @property
     def _level(self) -> float | None:
         return getattr(as_boundary(self.boundary), "delta", None)
+
+    def _is_trained(self) -> bool:
+        """Return whether there is a state from which training can go on."""
+        if self._saved_plans is not None:
+            raise ValueError(
+                f"This {type(self).__name__} was loaded from a model file, which has no training state, so it cannot "
+                "be trained further. Fit a new one. To go on later, save it with joblib."
+            )
+        return hasattr(self, "_learners")
 
     def _remembers(self, n_rows: int, n_values: int) -> bool:
         """Whether those of so many rows are skipped whose margin was clear in an earlier pass.
@@ -280,10 +230,6 @@ class AttentiveLearner(ReadingMixin, ClassifierMixin, BaseEstimator):
                 "Budget cannot be learned with order='sorted': it would never read, and so never learn, the features "
                 "that have no weight yet. Choose order='permuted', 'sampled' or 'natural'."
             )
-
-    def _scaled(self, X: Rows) -> Rows:
-        """Return rows as the learners see them."""
-        return X if self._scaling is None else self._scaling.apply(X)
 
     def _new_learners(self, X: Rows, classes: NDArray[Any]) -> list[OnlineLearner]:
         exponentiated = self._update_rule().code == EXPONENTIATED  # whose weights grow too far for single precision
@@ -310,7 +256,6 @@ class AttentiveLearner(ReadingMixin, ClassifierMixin, BaseEstimator):
                 cost=self.cost,
                 seed=seed,
                 only_reject=len(seeds) > 1,
-                scaling=self._scaling,
             )
             for seed in seeds
         ]
@@ -385,16 +330,10 @@ class AttentiveLearner(ReadingMixin, ClassifierMixin, BaseEstimator):
         if bad >= 0:
             raise_not_finite(self, column_source(X), bad)
 
-    def _sketched(self, X: Rows, weight: NDArray[np.float64], going_on: bool) -> RowSketch:
-        """Return the sketch of all rows so far; rows of weight 0 are none."""
-        before = getattr(self, "_sketch", RowSketch()) if going_on else RowSketch()
-        return before.add(X if weight.all() else X[weight > 0])
-
-    def _take(self, learners: list[OnlineLearner], classes: NDArray[Any], sketch: RowSketch) -> None:
+    def _take(self, learners: list[OnlineLearner], classes: NDArray[Any]) -> None:
         """Make what was learned visible, all at once, so that a failure before this leaves the model as it was."""
         weights, intercepts = zip(*(learner.weights() for learner in learners), strict=True)
-        self._learners, self._sketch = learners, sketch
-        self.classes_ = classes
+        self._learners, self._saved_plans, self.classes_ = learners, None, classes
         self.coef_, self.intercept_ = np.array(weights), np.array(intercepts)
         self.t_ = int(learners[0].counters[STEP])
         self.training_ = TrainingRecord.of(learner.counters for learner in learners)
@@ -405,17 +344,14 @@ class AttentiveLearner(ReadingMixin, ClassifierMixin, BaseEstimator):
     def __setstate__(self, state: dict[str, Any]) -> None:
         version = state.pop("_saccade_version", "unknown")
         if version != __version__:
-            warnings.warn(
+            warn(
                 f"This {type(self).__name__} was pickled by saccade {version} and is loaded by {__version__}; it may "
                 "behave differently or not at all. Fit it again, or load it with the version that wrote it.",
                 OtherVersionWarning,
-                stacklevel=2,
             )
         super().__setstate__(state)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        if self._encoding is not None:
-            tags.input_tags.allow_nan = tags.input_tags.string = True
         return tags

@@ -1,4 +1,4 @@
-"""A course of passes over rows: teams of learners in threads, or shards, and when enough passes have been made."""
+"""Passes over rows by teams of learners in threads, and when enough passes have been made."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -13,7 +13,6 @@ from saccade.kernels.state import LOSS
 from saccade.learners.mixing import positive_classes
 from saccade.learners.online import OnlineLearner
 from saccade.learners.passes import Memory, Team
-from saccade.learners.shards import Shards
 from saccade.reading.inputs import Rows
 
 __all__ = ["Course", "Patience", "in_threads", "take_loss"]
@@ -71,22 +70,17 @@ def take_loss(learners: Sequence[OnlineLearner]) -> float:
 class Course:
     """Passes of all learners of a model. Until ``done`` is called, their weights may not be up to date."""
 
-    def __init__(
-        self, learners: Sequence[OnlineLearner], memory: Memory, n_shards: int = 1, n_jobs: int | None = None
-    ) -> None:
+    def __init__(self, learners: Sequence[OnlineLearner], memory: Memory, n_jobs: int | None = None) -> None:
         self._threads = _Threads(n_jobs)
         n, positive = len(learners), positive_classes(len(learners))
         workers = min(n, self._threads.count)
         parts = [slice(n * k // workers, n * (k + 1) // workers) for k in range(workers)]
         self._teams = [Team(learners[part], positive[part], memory[part]) for part in parts]
-        self._shards = Shards(learners, memory, n_shards, self._threads.run) if n_shards > 1 else None
 
     def go_over(
         self, X: Rows, labels: NDArray[np.integer], rows: NDArray[np.uint32], weight: NDArray[np.float64]
     ) -> int:
         """Learn from the given rows in turn; return -1, or a row that is not finite."""
-        if self._shards is not None:
-            return self._shards.learn(X, labels, rows, weight)
         return max(self._threads.run(Team.learn, [(team, X, labels, rows, weight) for team in self._teams]))
 
     def grow_older(self) -> None:

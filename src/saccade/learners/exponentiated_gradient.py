@@ -27,7 +27,7 @@ class ExponentiatedGradient(AttentiveLearner):
         The sum of the magnitudes of all weights, before positive and negative ones are set off against each other: how
         clear margins can become.
     boundary, order, max_iter, tol, n_iter_no_change, fit_intercept, audit, cost, shuffle, class_weight, warm_start, \
-shards, n_jobs, random_state
+n_jobs, random_state
         As for :class:`saccade.Pegasos`. Sample and class weights multiply the step.
     average : bool, default=True
         Average the weights over the steps, all weighted alike.
@@ -59,7 +59,6 @@ shards, n_jobs, random_state
         shuffle: bool = True,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
         warm_start: bool = False,
-        shards: int = 1,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -77,7 +76,6 @@ shards, n_jobs, random_state
         self.shuffle = shuffle
         self.class_weight = class_weight
         self.warm_start = warm_start
-        self.shards = shards
         self.n_jobs = n_jobs
         self.random_state = random_state
 

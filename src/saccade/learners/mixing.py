@@ -1,7 +1,7 @@
 """Iterative parameter mixing: copies of learners, a pass of each over its own rows, and the mean of what was learned.
 
-McDonald, Hall and Mann 2010. Averaging once at the end is not enough: the mean goes into the next pass. The copies may
-learn in threads (``shards.py``) or in the processes of a cluster.
+McDonald, Hall and Mann 2010. Averaging once at the end is not enough: the mean goes into the next pass. The copies
+learn in the processes of a cluster.
 """
 
 from collections.abc import Sequence

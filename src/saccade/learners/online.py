@@ -12,7 +12,6 @@ from saccade.kernels.reordering import reorder
 from saccade.kernels.state import Law, Settings, State, Walk
 from saccade.kernels.teaching import SCATTERED
 from saccade.kernels.thresholds import FEWEST_EXAMPLES
-from saccade.learners.scaling import Scaling
 from saccade.planning.boundaries import Boundary
 from saccade.planning.orders import CODES
 from saccade.planning.stst import Moments, checkpoints, plan_prediction
@@ -56,7 +55,6 @@ class OnlineLearner:
     state: State
     walk: Walk
     only_reject: bool  # in predictions, among several one-vs-rest learners
-    scaling: Scaling | None = None  # of the rows that it learns from; its weights and its plan are for rows as they are
 
     def copy(self) -> "OnlineLearner":
         return replace(self, state=self.copied_state(), walk=Walk._make(array.copy() for array in self.walk))
@@ -78,10 +76,6 @@ class OnlineLearner:
         return np.asarray(factors * widths if self.settings.regress else factors)
 
     def weights(self) -> tuple[NDArray[np.float64], float]:
-        """Return weights and intercept for rows as they are."""
-        return self._weights() if self.scaling is None else self.scaling.raw_weights(*self._weights())
-
-    def _weights(self) -> tuple[NDArray[np.float64], float]:
         """Return the weights and the intercept: averaged over the steps, or those after the last one."""
         scalars = self.state.scalars
         weights = self.state.weights.astype(np.float64)
@@ -99,11 +93,6 @@ class OnlineLearner:
         known = self.walk.counts.max(axis=1, initial=0) >= fewest
         return Moments(known, self.walk.mean.astype(np.float64), self.walk.var.astype(np.float64))
 
-    def variances(self) -> NDArray[np.float64]:
-        """Return the variances of the features as they are, within each class."""
-        var: NDArray[np.float64] = self.moments().var
-        return var if self.scaling is None or var.size == 0 else self.scaling.unit**2 * var
-
     def go_on_from(self, old: "OnlineLearner") -> "OnlineLearner":
         """Return this learner with what an older one has learned, or raise where the two do not fit together."""
         if _what_is_kept(self.settings) != _what_is_kept(old.settings):
@@ -117,9 +106,9 @@ class OnlineLearner:
     @cached_property
     def plan(self) -> Plan:
         """The plan for predictions with what has been learned. Built lazily."""
-        coef, intercept = self._weights()
+        coef, intercept = self.weights()
         factors = np.maximum(1.0, self.factors)
-        plan = plan_prediction(
+        return plan_prediction(
             coef,
             intercept,
             self.boundary,
@@ -129,7 +118,6 @@ class OnlineLearner:
             self.settings.seed,
             only_reject=self.only_reject,
         )
-        return plan if self.scaling is None else self.scaling.raw_plan(plan)
 
 
 def new_learner(
@@ -145,7 +133,6 @@ def new_learner(
     cost: str,
     seed: int,
     only_reject: bool,
-    scaling: Scaling | None = None,
 ) -> OnlineLearner:
     """Return a learner that has seen nothing."""
     law = boundary.law(rule.theta)
@@ -191,7 +178,7 @@ def new_learner(
     if settings.order not in (codes.NATURAL, codes.SORTED):  # which begin in natural order anyway
         reorder(state, walk, settings)
         state.counters[codes.NEXT_REORDER] = 0
-    return OnlineLearner(boundary, order, settings, where, state, walk, only_reject, scaling)
+    return OnlineLearner(boundary, order, settings, where, state, walk, only_reject)
 
 
 def _what_is_kept(settings: Settings) -> tuple[object, ...]:

@@ -23,7 +23,7 @@ class PassiveAggressive(AttentiveLearner):
         How aggressive a step may be.
     variant : {"pa1", "pa2"}, default="pa1"
     boundary, order, max_iter, tol, n_iter_no_change, fit_intercept, audit, cost, shuffle, class_weight, warm_start, \
-shards, n_jobs, random_state
+n_jobs, random_state
         As for :class:`saccade.Pegasos`. Sample and class weights multiply tau, to 1.9 times
         l / ||x||^2 at the most: longer steps diverge.
     average : bool, default=True
@@ -56,7 +56,6 @@ shards, n_jobs, random_state
         shuffle: bool = True,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
         warm_start: bool = False,
-        shards: int = 1,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -74,7 +73,6 @@ shards, n_jobs, random_state
         self.shuffle = shuffle
         self.class_weight = class_weight
         self.warm_start = warm_start
-        self.shards = shards
         self.n_jobs = n_jobs
         self.random_state = random_state
 

@@ -55,7 +55,7 @@ class Pegasos(AttentiveLearner):
     cost : {"time", "features"}, default="time"
         What filtering is to save. "time": the margin of every example is remembered, and in later passes those that are
         still clear are skipped unread (from 500,000 values on, for 8 bytes a row and class; also with ``warm_start`` on
-        the same rows, though not after a model file); the boundary stops walks only where rows are so wide that it
+        the same rows); the boundary stops walks only where rows are so wide that it
         pays. "features": every example is walked over and nothing is remembered, as in the paper. Sparse rows are never
         walked over.
     shuffle : bool, default=True
@@ -63,12 +63,8 @@ class Pegasos(AttentiveLearner):
     class_weight : dict, "balanced" or None, default=None
     warm_start : bool, default=False
         Let ``fit`` go on from where the last one ended, with its step size.
-    shards : int, default=1
-        Parts of the rows that ``fit`` learns from side by side; after every pass their weights are averaged. The result
-        depends on this number, and not on the number of threads. With ``n_jobs=2`` it saves time where a pass takes a
-        tenth of a second or more; on less data one shard is faster.
     n_jobs : int or None, default=None
-        Threads for shards, and for the one-against-rest learners of more than two classes.
+        Threads for the one-against-rest learners of more than two classes.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
@@ -119,7 +115,6 @@ class Pegasos(AttentiveLearner):
         shuffle: bool = True,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
         warm_start: bool = False,
-        shards: int = 1,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -138,7 +133,6 @@ class Pegasos(AttentiveLearner):
         self.shuffle = shuffle
         self.class_weight = class_weight
         self.warm_start = warm_start
-        self.shards = shards
         self.n_jobs = n_jobs
         self.random_state = random_state
 

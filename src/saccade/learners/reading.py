@@ -9,9 +9,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from saccade.learners.course import in_threads
 from saccade.learners.online import OnlineLearner
-from saccade.learners.tables import demanded_by, read_early, read_in_full, read_source
-from saccade.models.tables.encoding import Encoding
-from saccade.models.tables.model import TermModel
 from saccade.reading.deferred import answer
 from saccade.reading.inputs import Demanded, read_checked
 from saccade.reading.plan import Outcome, Plan, Reading
@@ -28,9 +25,8 @@ class ReadingMixin:
     classes_: NDArray[Any]
     coef_: NDArray[np.float64]
     intercept_: NDArray[np.float64]
-    _encoding: Encoding | None
     _learners: list[OnlineLearner]
-    _terms_made: tuple[NDArray[np.float64], TermModel]  # by the weights that they were made of
+    _saved_plans: list[Plan] | None = None  # of a learner that was loaded, instead of the state that makes them
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label of each row, from all of its features; ``read`` stops early.
@@ -43,8 +39,7 @@ class ReadingMixin:
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the margins from all features: ``X @ coef_.T + intercept_``, one column per class beyond two.
 
-        After ``saccade.learn`` from a table with text columns X are such rows, and their features are those of
-        ``encoding_``. For a Dask collection they are lazy.
+        For a Dask collection they are lazy.
         """
         margins: NDArray[np.float64] = answer(self, X, "margin", full=True)
         return margins
@@ -57,7 +52,7 @@ class ReadingMixin:
         """Read each row no further than the boundary demands: label, margin, features read, whether it stopped early.
 
         Nothing is certified: other labels than those of ``predict`` are as frequent as the boundary lets them be. Use
-        ``saccade.attend`` where that share is to be known. With an encoding, features are those of ``encoding_``.
+        ``saccade.attend`` to certify that share.
 
         For a Dask DataFrame these are the columns of a lazy one, with ``margin_`` and the class for each of several;
         for a Dask Array the reading has lazy Arrays.
@@ -65,45 +60,37 @@ class ReadingMixin:
         reading: Reading = answer(self, X, full=False)
         return reading
 
-    def read_source(self, source: Source, *, full: bool = False) -> Reading:
-        """Read the rows of any storage, in full or not; a row whose values are not finite has such a margin."""
-        check_is_fitted(self)
-        if self._encoding is not None:
-            return read_source(self, source, full=full)
-        return Reading.of(self.classes_, self._run_in_full(source) if full else self._run_plans(source))
-
-    def predict_source(self, source: Source) -> Reading:
-        """Read the rows of any storage as ``predict`` does: in full."""
-        return self.read_source(source, full=True)
-
-    def _reading(self, X: Any, *, full: bool) -> Reading:
-        if self._encoding is not None:
-            return read_in_full(self, X) if full else read_early(self, X)
-        return read_checked(self, X, column_source, self._run_in_full if full else self._run_plans)
+    def _reading(self, X: Any, *, full: bool, skip_bad: bool = False) -> Reading:
+        run = self._run_in_full if full else self._run_plans
+        return read_checked(self, X, column_source, run, skip_bad=skip_bad)
 
     def _demanded_by(self, full: bool) -> Demanded | None:
-        """Return what gives the columns that are needed; None where these are all."""
-        return None if self._encoding is None else demanded_by(self, full=full)
+        """Return what gives the columns that are needed; None for all of them."""
+        return None
 
     def _snapshot(self) -> Self:
         """Return a copy with no more than reading needs."""
         kept = copy(self)
-        for name in ("_sketch", "_remembered", "_memories", "_terms_made", "training_"):
+        for name in ("_remembered", "training_"):
             kept.__dict__.pop(name, None)
         return kept
 
     @property
     def plans_(self) -> list[Plan]:
-        """The plans that ``read`` follows: one for two classes, else one per class."""
+        """The plans that ``read`` follows: one for two classes, else one for each class against the others."""
+        if self._saved_plans is not None:
+            return self._saved_plans
+        check_is_fitted(self)
         return [learner.plan for learner in self._learners]
 
     @property
     def variances_(self) -> NDArray[np.float64]:
         """The variances of the features outside and inside of the class, estimated from the values read.
 
-        The shape is (1, 2, features) or (classes, 2, features), with 0 features if the boundary never stops.
+        The shape is (1, 2, features) or (classes, 2, features), with 0 features if the boundary never stops. A
+        learner loaded from a file has none.
         """
-        return np.array([learner.variances() for learner in self._learners])
+        return np.array([learner.moments().var for learner in self._learners])
 
     def _run_in_full(self, source: Source) -> Outcome:
         """Read rows in full, by one pass for all classes; each of them counts what was read."""

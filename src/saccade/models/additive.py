@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from saccade.models.categories import Categories
 from saccade.reading.sources import Source
 
-__all__ = ["Additive", "Columns", "Ranges"]
+__all__ = ["Additive", "Ranges"]
 
 Reals = NDArray[np.float64]
 
@@ -32,33 +32,6 @@ class Ranges(NamedTuple):
                 for column in sorted({*self.codes, *other.codes})
             },
         )
-
-
-class Columns(Protocol):
-    """The columns of some rows, of a model whose parts are made of several."""
-
-    @property
-    def nbytes(self) -> int:
-        """How much memory a copy takes."""
-
-    @property
-    def may_lack(self) -> bool:
-        """Whether the model takes rows with missing values."""
-
-    def in_order(self, parts: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the columns that some parts can ask for, in the order of the parts."""
-
-    def ranges(self) -> Ranges:
-        """Return what was seen in each column."""
-
-    def kept(self) -> "Columns":
-        """Return a copy that does not hold the rows themselves."""
-
-    def without(self, absent: tuple[int, ...]) -> Source:
-        """Return the parts of these rows as if some columns were missing in all of them."""
-
-    def lost(self, absent: tuple[int, ...]) -> NDArray[np.bool_]:
-        """Return which parts have no value then, (parts,), for the model has no way for it: ``without`` gives 0."""
 
 
 class Additive(Protocol):
@@ -100,6 +73,10 @@ class Additive(Protocol):
         """Whether it takes arrays of texts and of other objects."""
 
     @property
+    def as_held(self) -> frozenset[int]:
+        """The columns whose values may be of any type."""
+
+    @property
     def classes(self) -> NDArray[Any]:
         """The labels, in the order of the scores."""
 
@@ -132,8 +109,8 @@ class Additive(Protocol):
     def full(self, X: Any, rows: NDArray[np.intp]) -> Reals | None:
         """Return the full margins of some rows, (rows, scores), where they are more exact than a sum of ``values``."""
 
-    def columns_in(self, X: Any, rows: NDArray[np.intp]) -> Columns | None:
-        """Return the columns of some rows; None where they are the parts."""
+    def ranges(self, X: Any, rows: NDArray[np.intp]) -> Ranges | None:
+        """Return what some rows have in each column; None if the columns are the parts."""
 
     def check_own(self, X: Any, rows: NDArray[np.intp]) -> None:
         """Raise where the margins of X are not the model's own, if these are to be the same to the bit.

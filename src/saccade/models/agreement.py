@@ -13,8 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from saccade.models.additive import Additive
 from saccade.models.apart import ACCEPTED
-from saccade.models.tables.encoding import Encoding
-from saccade.models.tables.loaded import LoadedTerms
+from saccade.models.saved import SavedModel
 from saccade.models.thresholds import innermost, step_inside
 from saccade.reading.inputs import feature_names
 from saccade.reading.plan import decided
@@ -143,15 +142,10 @@ def selects_columns(model: Any) -> bool:
     return inside is not None and selects_columns(inside)
 
 
-def _reads_any_table(model: Any) -> bool:
-    """Whether a model is one of ours, by raw columns: what was loaded from a file, or a learner with an encoding."""
-    return isinstance(model, LoadedTerms) or isinstance(getattr(model, "encoding_", None), Encoding)
-
-
 def _as_frame(model: Any, X: Any) -> Any:
     """Return a table as a data frame that scikit-learn's encoders take: they select columns of no Arrow table."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if not isinstance(frame, nw.DataFrame) or _reads_any_table(innermost(model)):
+    if not isinstance(frame, nw.DataFrame) or isinstance(innermost(model), SavedModel):
         return X
     if frame.implementation.is_pandas():
         named = (nw.String, nw.Categorical, nw.Enum)

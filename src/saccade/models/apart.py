@@ -4,18 +4,16 @@ from typing import Any
 
 from sklearn.base import RegressorMixin
 
-from saccade.models import ebm
+from saccade.models import ebm, saved
 from saccade.models.additive import Additive
 from saccade.models.pipelines import apart as pipelines
-from saccade.models.tables import encoded
-from saccade.models.tables import loaded as terms
 from saccade.models.thresholds import innermost
 from saccade.models.trees import apart as trees
 
 __all__ = ["ACCEPTED", "take_apart"]
 
 # A kind is a module with take_apart(model), which returns None for a model of another kind, and ACCEPTED, in words.
-KINDS = (trees, terms, encoded, ebm, pipelines)
+KINDS = (saved, trees, ebm, pipelines)
 ACCEPTED = "; ".join(kind.ACCEPTED for kind in KINDS)
 
 

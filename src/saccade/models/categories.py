@@ -57,6 +57,11 @@ class Categories:
         values = self.values.tolist()
         return KnownTexts(values) if all(isinstance(value, str) for value in values) else None
 
+    @cached_property
+    def hold_texts(self) -> bool:
+        """Whether there are texts among the categories."""
+        return any(isinstance(value, str) for value in self.values.tolist())
+
     @property
     def are_numbers(self) -> bool:
         """Whether all are, so that numbers can be looked up among them at once."""

@@ -1,16 +1,14 @@
 """Linear classifiers: a part is a column, and counts with its weight."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array
-from sklearn.utils.validation import validate_data
 
 from saccade.models.categories import Categories
 from saccade.reading.arrays import FLOATS_AND_BYTES
@@ -19,7 +17,7 @@ from saccade.reading.plan import EACH
 from saccade.reading.sources import Source, column_source
 from saccade.reading.tables import take_rows
 
-__all__ = ["LinearModel", "LoadedLinear", "check_scores", "in_fitting_precision", "margin_at", "weights_of"]
+__all__ = ["LinearModel", "check_scores", "in_fitting_precision", "margin_at", "weights_of"]
 
 Reals = NDArray[np.float64]
 
@@ -41,6 +39,7 @@ class LinearModel:
     each_needs_one: ClassVar[bool] = True
     of_trees: ClassVar[bool] = False
     takes_objects: ClassVar[bool] = False
+    as_held: ClassVar[frozenset[int]] = frozenset()
     categories: ClassVar[Mapping[int, Categories]] = MappingProxyType({})
 
     @property
@@ -77,7 +76,7 @@ class LinearModel:
     def full(self, X: Any, rows: NDArray[np.intp]) -> None:
         return None
 
-    def columns_in(self, X: Any, rows: NDArray[np.intp]) -> None:
+    def ranges(self, X: Any, rows: NDArray[np.intp]) -> None:
         return None
 
     def check_own(self, X: Any, rows: NDArray[np.intp]) -> None:
@@ -91,39 +90,6 @@ class LinearModel:
 
     def named(self, columns: tuple[str, ...]) -> "LinearModel":
         return replace(self, columns=columns)
-
-
-class LoadedLinear(ClassifierMixin, BaseEstimator):
-    """A linear classifier of which only the weights are known: it predicts, and cannot be fitted."""
-
-    def __init__(self, model: LinearModel, names: Sequence[str] | None = None, threshold: float | None = None) -> None:
-        self.model = model
-        self.names = names
-        self.threshold = threshold
-        self.coef_, self.intercept_, self.classes_ = map(np.array, (model.coef, model.intercept, model.classes))
-        self.n_features_in_ = model.n_columns
-        if names is not None:
-            self.feature_names_in_ = np.array(names, dtype=object)
-
-    @property
-    def threshold_(self) -> float | None:
-        """The threshold from which the weights count."""
-        return self.threshold
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        raise TypeError("This model was loaded from a file, with its weights alone: it cannot be fitted again.")
-
-    def decision_function(self, X: Any) -> Reals:
-        """Return one margin per row for two classes, else one per row and class."""
-        X = validate_data(self, X, accept_sparse="csr", reset=False)
-        scores: Reals = X @ self.coef_.T + self.intercept_
-        return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the label of each row."""
-        scores = self.decision_function(X)
-        label: NDArray[Any] = self.classes_[scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)]
-        return label
 
 
 def weights_of(model: Any) -> tuple[Reals, Reals, NDArray[Any]] | None:

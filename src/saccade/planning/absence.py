@@ -4,7 +4,7 @@ The weights of a missing feature go to the features that predict it, and every c
 what is uncertain about the missing part. So a row that lacks features is read by a plan like any other.
 """
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,7 +21,7 @@ Reals = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Population:
-    """What the rows tell of parts and columns, and which columns a row may lack."""
+    """What planning and calibration rows show of parts and columns."""
 
     regression: Regression  # how parts go together
     mean: Reals  # (parts,)
@@ -32,7 +32,6 @@ class Population:
     missing: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     # Of a column of categories, the codes that were seen, ascending. Columns without an entry go by their range.
     codes: Mapping[int, Reals] = field(default_factory=dict)
-    spare: Set[tuple[int, ...]] = frozenset()  # sets of columns without which the certificate still holds
 
 
 def plan_without(plan: Plan, population: Population, missing: NDArray[np.bool_], delta: float) -> Plan:

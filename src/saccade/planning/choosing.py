@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.models.additive import Columns, Ranges
+from saccade.models.additive import Ranges
 from saccade.planning.families import Families, Family
 from saccade.planning.rereading import Trail, differ_in_thresholds_alone
 from saccade.promises.labels import Labels
@@ -29,12 +29,12 @@ LEVELS = np.concatenate([[0.99, 0.95, 0.9, 0.8, 0.7, 0.6], np.geomspace(0.5, 1e-
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Some rows: their part values, their labels, and their columns where these are not the parts."""
+    """Some rows: their part values and their labels."""
 
     values: NDArray[Any]  # (rows, parts)
     labels: Labels
     full: NDArray[np.float64] | None = None  # (rows, scores) full margins, where they are not the sum of ``values``
-    columns: Columns | None = None
+    seen: Ranges | None = None  # by column, if these are not the parts
 
     counts_stored: ClassVar[bool] = False  # whether ``as_stored`` counts stored values, rather than parts
 
@@ -69,14 +69,10 @@ class Sample:
             variance[parts] = self.values[:, parts].var(axis=0, dtype=np.float64)
         return self.values.mean(axis=0, dtype=np.float64), variance
 
-    def taken(self, columns: NDArray[np.intp], rows: slice) -> NDArray[Any]:
-        """Return a copy of the values of some rows in some columns."""
-        return np.take(self.values[rows], columns, axis=1)
-
     def ranges(self) -> Ranges:
         """Return what was seen in each column."""
-        if self.columns is not None:
-            return self.columns.ranges()
+        if self.seen is not None:
+            return self.seen
         low, high = (reduced.astype(np.float64) for reduced in (self.values.min(axis=0), self.values.max(axis=0)))
         return Ranges(low, high, np.zeros(low.size, dtype=bool), {})
 

@@ -95,7 +95,7 @@ class Narrowed:
     def check_own(self, X: Any, rows: NDArray[np.intp]) -> None:
         self.model.check_own(X, rows)
 
-    def columns_in(self, X: Any, rows: NDArray[np.intp]) -> None:
+    def ranges(self, X: Any, rows: NDArray[np.intp]) -> None:
         return None
 
     def prices(self, prices: Prices) -> Prices:

@@ -56,4 +56,4 @@ def sample_of(model: Any, parts: Additive | Narrowed, X: Any, y: Any, rows: NDAr
     if sp.issparse(X) and parts.parts_are_columns:
         narrow = parts if isinstance(parts, Narrowed) else None
         return SparseSample(values, labels, full, stored=CsrSource(X[rows]), narrowed=narrow)
-    return Sample(values, labels, full, parts.columns_in(X, rows))
+    return Sample(values, labels, full, parts.ranges(X, rows))

@@ -1,6 +1,6 @@
 """A plan and its certificate for an additive model, from part values of rows that plan and of others that calibrate."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,6 @@ from saccade.planning.boundaries import Boundary, Conditional
 from saccade.planning.choosing import Sample, affordable, boldest
 from saccade.planning.families import Families, Goal, Priced
 from saccade.planning.planners import plan_columns, plan_families
-from saccade.planning.spare import spare_features
 from saccade.promises.certificate import Certificate
 from saccade.promises.promise import Promise, is_kept
 from saccade.promises.shortage import Given, advice
@@ -106,8 +105,7 @@ def prepare(
     )
     mean, variance = planning.moments()
     population = Population(regression, mean, variance, *planning.ranges().joined(calibration.ranges()))
-    spare = spare_features(plan, promise, certificate, population, priced.purchases, calibration)
-    return Prepared(plan, certificate, replace(population, spare=spare))
+    return Prepared(plan, certificate, population)
 
 
 def _families(priced: Priced, planning: Sample, terms: Terms, goal: Goal, seed: int) -> Families:

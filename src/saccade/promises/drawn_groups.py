@@ -12,7 +12,7 @@ its sign (Waudby-Smith and Ramdas 2024) gain
 and are at most 1 on average where it is not: also if the groups' own rates vary as they like, for of draws with means
 μ_g, which sum up to at most 0, the product has the mean Π (1 + λ μ_g) <= exp(λ Σ μ_g) <= 1. Over this mean it is a
 martingale, so that Ville's inequality holds for all times at which the rate so far is not beyond r. Both are monotone
-in r. The detector takes more: that the rate is not beyond r from any group on.
+in r.
 
 Stakes κ stay below 1, so that no single group can ruin a bet. Hence 'less than r' takes ln(1/α) / r groups without an
 error at the least, 299 for 1 % at 95 %: any group that was not drawn may be all errors.
@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-__all__ = ["NO_GROUPS", "SeenGroups", "log_detected", "log_gained_above", "log_gained_below"]
+__all__ = ["SeenGroups", "log_gained_above", "log_gained_below"]
 
 Reals = NDArray[np.float64]
 
@@ -34,9 +34,6 @@ class SeenGroups(NamedTuple):
 
     rows: Reals
     errors: Reals
-
-
-NO_GROUPS = SeenGroups(np.zeros(0), np.zeros(0))
 
 
 class Stakes(NamedTuple):
@@ -64,18 +61,6 @@ def log_gained_below(seen: SeenGroups, rate: float) -> float:
     """Return the logarithm of W(rate), by bets that the rate is less."""
     surplus = (seen.errors - rate * seen.rows) / (1 - rate)
     return float(logsumexp(np.log1p(-surplus[:, None] * BELOW.share).sum(axis=0) + BELOW.log_weight))
-
-
-def log_detected(seen: SeenGroups, rate: float) -> float:
-    """Return the logarithm of the detector of Shiryaev and Roberts, for rates that are more from some group on.
-
-    M <- (M + w) (1 + κ (e / rate - c)) with each group gives the sum, over the group where a bet begins, of what it
-    has gained since.
-    """
-    if not seen.rows.size:
-        return -np.inf
-    since = _log_factors_above(seen, rate)[::-1].cumsum(axis=0)
-    return float(logsumexp(since + ABOVE.log_weight))
 
 
 def _log_factors_above(seen: SeenGroups, rate: float) -> Reals:

@@ -13,10 +13,6 @@ Waudby-Smith and Ramdas 2024).
 After a long good past E has far to climb. Beside it runs the detector of Shiryaev and Roberts, M <- (M + 1) LR with
 each row, for alternatives that begin anywhere (an e-detector: Shin, Ramdas and Rinaldo 2024). M - n is a
 supermartingale, so that M exceeds a within n rows with probability at most n/a.
-
-Rows of groups of which some were drawn are evidence by group (``drawn_groups.py``). Both kinds multiply, and detectors
-add: what is expected of the product is at most 1, of the sum at most the number of observations, where the rate is at
-most r in both. Neither knows how many rows the other speaks for.
 """
 
 import math
@@ -27,8 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from saccade.kernels.watching import LARGEST, any_beyond, count_audited, count_rows, log_mixture
-from saccade.promises.drawn_groups import NO_GROUPS, SeenGroups, log_detected, log_gained_above, log_gained_below
+from saccade.kernels.watching import any_beyond, count_audited, count_rows, log_mixture
 
 __all__ = ["ABOVE", "BELOW", "Counts", "Mixture", "any_broken", "holds", "is_broken", "lower_bound", "upper_bound"]
 
@@ -61,17 +56,6 @@ BELOW = _mixture({0.95: 0.02, 0.9: 0.03, 0.8: 0.10, 0.6: 0.25, 0.35: 0.25, 0.02:
 LATE = _mixture({2.0: 0.2, 3.5: 0.6, 8.0: 0.2})
 
 
-class DrawnGroups(NamedTuple):
-    """Of each group its weight beside the largest's, and of each test the audited rows, one at least, and errors."""
-
-    weight: Reals
-    rows: NDArray[np.int64]  # groups by tests
-    errors: NDArray[np.int64]
-
-    def followed_by(self, other: "DrawnGroups") -> "DrawnGroups":
-        return DrawnGroups(*(np.concatenate(both) for both in zip(self, other, strict=True)))
-
-
 class Counts:
     """Audited rows and errors of several tests, and their detectors: test 0 is of all rows, then two for each class.
 
@@ -85,7 +69,6 @@ class Counts:
         self.levels, size = levels, levels.size
         self.rows, self.errors = np.zeros(size, np.int64), np.zeros(size, np.int64)
         self.recent = np.zeros((size, LATE.ratio.size))
-        self.groups = DrawnGroups(np.zeros(0), np.zeros((0, size), np.int64), np.zeros((0, size), np.int64))
         self._loss = 1 / (1 + (LATE.ratio - 1) * levels[:, None])
         self._gain = LATE.ratio * self._loss
 
@@ -98,23 +81,9 @@ class Counts:
         compared, n_wrong, n_read = count_audited(*read, *self._state)
         return compared, n_wrong, n_read
 
-    def close_group(self, weight: float) -> None:
-        """Take the rows that were counted until now for those of one group, which was drawn among others."""
-        if self.rows[0]:
-            drawn = DrawnGroups(np.array([weight]), self.rows[None], self.errors[None])
-            self.groups = self.groups.followed_by(drawn)
-        for counted in (self.rows, self.errors, self.recent):
-            counted[:] = 0
-
     def total(self, test: int) -> tuple[int, int]:
         """Return all audited rows of a test, and the errors among them."""
-        rows, errors = self.groups.rows[:, test], self.groups.errors[:, test]
-        return int(self.rows[test] + rows.sum()), int(self.errors[test] + errors.sum())
-
-    def seen_groups(self, test: int) -> SeenGroups:
-        """Return what drawn groups say of a test."""
-        share = self.groups.weight / self.groups.rows[:, 0]
-        return SeenGroups(share * self.groups.rows[:, test], share * self.groups.errors[:, test])
+        return int(self.rows[test]), int(self.errors[test])
 
     @property
     def _state(self) -> tuple[NDArray[Any], ...]:
@@ -125,7 +94,6 @@ class Counts:
         self.rows += other.rows
         self.errors += other.errors
         self.recent += other.recent
-        self.groups = self.groups.followed_by(other.groups)
 
 
 def is_broken(counts: Counts, test: int, alpha: float) -> bool:
@@ -140,52 +108,41 @@ def is_broken(counts: Counts, test: int, alpha: float) -> bool:
 def any_broken(counts: Counts, tests: NDArray[np.intp], alpha: float) -> bool:
     """Whether one of the rates does, each at alpha."""
     most_evidence, most_detected = -math.log(alpha * FOR_ALL_ROWS), HORIZON / (alpha * (1 - FOR_ALL_ROWS))
-    if counts.groups.weight.size:
-        return any(_is_beyond(counts, int(test), most_evidence, most_detected) for test in tests)
     kept = counts.rows, counts.errors, counts.levels, counts.recent
     return bool(any_beyond(tests, *kept, *ABOVE, most_evidence, most_detected))
 
 
-def _is_beyond(counts: Counts, test: int, most_evidence: float, most_detected: float) -> bool:
-    """Say what ``any_beyond`` says, where groups were drawn, too."""
-    level, groups = float(counts.levels[test]), counts.seen_groups(test)
-    evidence = _evidence_above(int(counts.rows[test]), int(counts.errors[test]), groups, level)
-    detected = counts.recent[test].sum() + math.exp(min(log_detected(groups, level), math.log(LARGEST)))
-    return evidence >= most_evidence or bool(detected >= most_detected)
-
-
 def holds(counts: Counts, test: int, alpha: float) -> bool:
     """Whether the rate over all rows is below its level."""
-    seen = int(counts.rows[test]), int(counts.errors[test]), counts.seen_groups(test)
-    return _evidence_below(*seen, float(counts.levels[test])) >= -math.log(alpha)
+    return _evidence_below(*counts.total(test), float(counts.levels[test])) >= -math.log(alpha)
 
 
-def lower_bound(rows: int, errors: int, alpha: float, groups: SeenGroups = NO_GROUPS) -> float:
+def lower_bound(rows: int, errors: int, alpha: float) -> float:
     """Return what a rate is at least, at all times at once, but for a chance of alpha.
 
     >>> round(lower_bound(2000, 40, 0.05), 3), lower_bound(2000, 0, 0.05)
     (0.012, 0.0)
     """
-    return _bound(lambda rate: _evidence_above(rows, errors, groups, rate), alpha, 0.0)
+    return _bound(lambda rate: _evidence_above(rows, errors, rate), alpha, 0.0)
 
 
-def upper_bound(rows: int, errors: int, alpha: float, groups: SeenGroups = NO_GROUPS) -> float:
+def upper_bound(rows: int, errors: int, alpha: float) -> float:
     """Return what a rate is at most, at all times at once, but for a chance of alpha.
 
     >>> round(upper_bound(2000, 40, 0.05), 3), upper_bound(10, 10, 0.05)
     (0.031, 1.0)
     """
-    return _bound(lambda rate: _evidence_below(rows, errors, groups, rate), alpha, 1.0)
+    return _bound(lambda rate: _evidence_below(rows, errors, rate), alpha, 1.0)
 
 
-def _evidence_above(rows: int, errors: int, groups: SeenGroups, rate: float) -> float:
+def _evidence_above(rows: int, errors: int, rate: float) -> float:
     """Return the logarithm of the evidence against 'the rate is at most so much'."""
-    return float(log_mixture(rows, errors, rate, *ABOVE)) + log_gained_above(groups, rate)
+    return float(log_mixture(rows, errors, rate, *ABOVE))
 
 
-def _evidence_below(rows: int, errors: int, groups: SeenGroups, rate: float) -> float:
+def _evidence_below(rows: int, errors: int, rate: float) -> float:
     """Return the logarithm of the evidence against 'the rate is at least so much'."""
-    return float(log_mixture(rows, errors, rate, *BELOW)) + log_gained_below(groups, rate)
+    return float(log_mixture(rows, errors, rate, *BELOW))
 
 
 def _bound(evidence: Callable[[float], float], alpha: float, none: float) -> float:

@@ -85,15 +85,17 @@ def read_checked(
     source_of: Callable[[Any], Source],
     run: Callable[[Source], Outcome],
     demanded: Demanded | None = None,
+    *,
+    skip_bad: bool = False,
 ) -> Reading:
-    """Read what a user passes to a fitted estimator; raise where a value that was read is not finite.
+    """Read what a user passes to a fitted estimator; raise if a value that was read is not finite.
 
     ``demanded`` gives the columns that can be asked for, all where it is None. Where the estimator knows its columns by
-    name, a table may lack the others.
+    name, a table may lack the others. With ``skip_bad`` a row with such a value has a margin that is not finite.
     """
     source = source_of(checked_columns(estimator, X, demanded))
     outcome = run(source)
-    if outcome.bad >= 0:
+    if outcome.bad >= 0 and not skip_bad:
         raise_not_finite(estimator, source, outcome.bad, demanded)
     return Reading.of(estimator.classes_, outcome)
 
@@ -131,8 +133,7 @@ def checked_columns(estimator: BaseEstimator, X: Any, demanded: Demanded | None)
 
 def _may_hold_texts(estimator: BaseEstimator, X: Any) -> bool:
     """Whether X is an array of objects, and the estimator reads such."""
-    encoded = getattr(estimator, "encoding_", None) is not None
-    taken = encoded or getattr(getattr(estimator, "additive_", None), "takes_objects", False)
+    taken = getattr(getattr(estimator, "additive_", None), "takes_objects", False)
     return taken and isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OUS"
 
 

@@ -10,7 +10,6 @@ from saccade.promises.certificate import Certificate, strictest
 from saccade.promises.watch import (
     FOR_ALL_ROWS,
     Counts,
-    DrawnGroups,
     any_broken,
     holds,
     is_broken,
@@ -74,9 +73,7 @@ class Tally:
         """Return bounds on the rate of a test; that of all rows has all of alpha where it breaks nothing itself."""
         alpha = self._alpha_each if test in self._tests else self._alpha
         rows, errors = int(self.counts.rows[test]), int(self.counts.errors[test])
-        groups = self.counts.seen_groups(test)
-        lower = lower_bound(rows, errors, alpha * FOR_ALL_ROWS, groups)
-        return lower, upper_bound(rows, errors, self._alpha, groups)
+        return lower_bound(rows, errors, alpha * FOR_ALL_ROWS), upper_bound(rows, errors, self._alpha)
 
     @property
     def by_class(self) -> tuple[ClassWatch, ...]:
@@ -117,33 +114,20 @@ class Tally:
 
     def to_dict(self) -> dict[str, Any]:
         counted = {name: getattr(self.counts, name).tolist() for name in ("rows", "errors", "recent")}
-        groups = [list(group) for group in zip(*(each.tolist() for each in self.counts.groups), strict=True)]
-        return {**{name: getattr(self, name) for name in TOTALS}, **counted, "groups": groups}
+        return {**{name: getattr(self, name) for name in TOTALS}, **counted}
 
     def restore(self, stated: Mapping[str, Any]) -> None:
         """Take over what ``to_dict`` wrote down; raise a ValueError where it cannot have been counted."""
         rows, errors = (_counted(stated[name], self.counts.rows.shape) for name in ("rows", "errors"))
-        recent, groups = np.array(stated["recent"], dtype=np.float64), self._groups(stated["groups"])
+        recent = np.array(stated["recent"], dtype=np.float64)
         totals = {name: type(getattr(self, name))(stated[name]) for name in TOTALS}
-        n_audited = sum([*groups.rows[:, 0].tolist(), int(rows[0])])
         sound = recent.shape == self.counts.recent.shape and bool((recent >= 0).all()) and min(totals.values()) >= 0
-        sound = sound and _can_be(rows[None], errors[None]) and _can_be(groups.rows, groups.errors)
-        sound = sound and bool(((groups.weight > 0) & (groups.weight <= 1) & (groups.rows[:, 0] > 0)).all())
-        if not sound or not n_audited <= totals["n_rows"] <= MOST_ROWS:
+        sound = sound and bool(((errors >= 0) & (errors <= rows) & (rows <= rows[0])).all())
+        if not sound or not int(rows[0]) <= totals["n_rows"] <= MOST_ROWS:
             raise ValueError("its counts contradict one another")
-        self.counts.rows, self.counts.errors, self.counts.recent, self.counts.groups = rows, errors, recent, groups
+        self.counts.rows, self.counts.errors, self.counts.recent = rows, errors, recent
         for name, value in totals.items():
             setattr(self, name, value)
-
-    def _groups(self, stated: Any) -> DrawnGroups:
-        """Return drawn groups as ``to_dict`` writes them."""
-        if not isinstance(stated, list):
-            raise TypeError(f"its groups are {type(stated).__name__}, and no list")
-        if not stated:
-            return self.counts.groups
-        weight, rows, errors = zip(*stated, strict=True)
-        shape = (len(stated), self.counts.rows.size)
-        return DrawnGroups(np.array([float(each) for each in weight]), _counted(rows, shape), _counted(errors, shape))
 
 
 def _counted(values: Sequence[Any], shape: tuple[int, ...]) -> NDArray[np.int64]:
@@ -152,8 +136,3 @@ def _counted(values: Sequence[Any], shape: tuple[int, ...]) -> NDArray[np.int64]
     if counts.shape != shape or counts.dtype.kind != "i":
         raise ValueError("its counts are not whole numbers, or not those of this promise")
     return counts.astype(np.int64)
-
-
-def _can_be(rows: NDArray[np.int64], errors: NDArray[np.int64]) -> bool:
-    """Whether so many rows and errors of each test, the last axis, can have been counted."""
-    return bool(((errors >= 0) & (errors <= rows) & (rows <= rows[:, :1])).all())

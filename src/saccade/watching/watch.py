@@ -1,11 +1,9 @@
 """``Watch``: a certified model in production, and whether its promise still holds."""
 
-import asyncio
 import hashlib
 import json
 import threading
-import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,10 +11,9 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from saccade.asking.inquiry import Questions
-from saccade.asking.lazily import Fetch, is_asynchronous, read_lazily, read_lazily_async
+from saccade.asking.lazily import Asked, Fetch, Start, ask_all, ask_all_async, lazy_reading
 from saccade.attentive import AttentiveClassifier
-from saccade.exceptions import PromiseBrokenError, PromiseBrokenWarning
+from saccade.exceptions import PromiseBrokenError, PromiseBrokenWarning, warn
 from saccade.kernels.watching import toss
 from saccade.models.additive import Additive
 from saccade.promises.certificate import percent
@@ -26,16 +23,13 @@ from saccade.reading.partitions import is_collection
 from saccade.reading.plan import Plan
 from saccade.reading.sources import Source
 from saccade.watching.audit import Audit, audited_reading
-from saccade.watching.lazily import Fetched, LazyAudit
-from saccade.watching.metrics import families, observe, prometheus
+from saccade.watching.metrics import metrics_of, prometheus
 from saccade.watching.records import ClassWatch, WatchedLazyReading, WatchedReading
 from saccade.watching.tally import State, Tally
 
 __all__ = ["Watch"]
 
 FORMAT = 1
-# The line that called predict or read: above it are these, and what they share.
-CALLER = 6
 
 
 class Watch:
@@ -63,8 +57,6 @@ class Watch:
         row is read in full; or a PromiseBrokenError, which has the reading, and again with every later call.
     random_state : int, RandomState or None
         Decides the coins: the same rows are audited however they are split into batches.
-    meter : Meter of OpenTelemetry, or what has its methods, optional
-        Gets counters and gauges that are observed. It is not pickled.
 
     Attributes
     ----------
@@ -112,10 +104,9 @@ class Watch:
         confidence: float = 0.95,
         on_broken: str = "warn",
         random_state: Any = None,
-        meter: Any = None,
     ) -> None:
         self.attentive, self.share, self.confidence = attentive, share, confidence
-        self.on_broken, self.random_state, self.meter = on_broken, random_state, meter
+        self.on_broken, self.random_state = on_broken, random_state
         check_parameters(self, self._kinds)
         check_is_fitted(attentive)
         self._seed = int(check_random_state(random_state).randint(2**31 - 1))
@@ -123,58 +114,32 @@ class Watch:
         self._next_row, self._was_broken, self._all_in_full = 0, False, False
         self._coins = [0, 0]  # the number of the next row that is audited, and how many gaps were drawn
         self._lock = threading.RLock()
-        if meter is not None:
-            observe(meter, self._families)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label of each row: of audited rows the full model's."""
-        return self._read(X).label
+        return self._reading(X).label
 
     def read(self, X: Any) -> WatchedReading:
         """Return label, margin, number of features read, whether the reading stopped early, and whether it was audited.
 
         X must have all columns of the model, for audited rows are read in full.
         """
-        return self._read(X)
+        return self._reading(X)
 
-    def read_source(self, source: Source) -> WatchedReading:
-        """Read the rows of any storage of columns; those whose values are not finite are not audited."""
-        self._refuse_if_broken()
-        parts = source if self.additive_.parts_are_columns else self.additive_.source(source)
-        return self._counted(self._audit(parts))
+    def predict_lazily(self, fetch: Fetch, rows: Iterable[Any], *, concurrency: int = 1) -> WatchedLazyReading:
+        """Predict rows whose features are fetched when the plan asks for them, and all features of audited rows.
 
-    predict_source = read_source
-
-    def predict_lazily(
-        self, fetch: Fetch, rows: Iterable[Any], *, concurrency: int = 1, batch: int | None = None
-    ) -> WatchedLazyReading:
-        """Predict rows whose features are fetched when they are wanted; of audited ones everything is fetched.
-
-        As ``AttentiveClassifier.predict_lazily``; the reading says which rows were audited, too, and what that cost.
+        See ``AttentiveClassifier.predict_lazily``. The result also says which rows were audited, and what that cost.
         """
-        if is_asynchronous(fetch):
-            try:
-                asyncio.get_running_loop()
-            except RuntimeError:
-                return asyncio.run(self.predict_lazily_async(fetch, rows, concurrency=concurrency, batch=batch))
-            raise RuntimeError("An event loop is running: use 'await watch.predict_lazily_async(fetch, rows)' in it.")
-        audit, fetched, (of_all, of_chosen) = self._lazy_audit(rows)
-        asked = fetched.plain(fetch, batch)
-        each = read_lazily(of_all, asked, audit.keys(), concurrency=concurrency, batch=batch)
-        again = read_lazily(of_chosen, asked, audit.chosen, concurrency=concurrency, batch=batch)
-        return self._counted_lazily(audit, *audit.joined(each, again, fetched))
+        start, chosen = self._lazy_start()
+        return self._counted_lazily(ask_all(fetch, rows, concurrency, start), chosen)
 
     async def predict_lazily_async(
-        self, fetch: Fetch, rows: Iterable[Any], *, concurrency: int = 1, batch: int | None = None
+        self, fetch: Fetch, rows: Iterable[Any], *, concurrency: int = 1
     ) -> WatchedLazyReading:
-        """Do as ``predict_lazily`` does where an event loop is already running."""
-        if not is_asynchronous(fetch):
-            raise TypeError("predict_lazily_async needs a coroutine function (async def); predict_lazily takes others.")
-        audit, fetched, (of_all, of_chosen) = self._lazy_audit(rows)
-        asked = fetched.asynchronous(fetch, batch)
-        each = await read_lazily_async(of_all, asked, audit.keys(), concurrency=concurrency, batch=batch)
-        again = await read_lazily_async(of_chosen, asked, audit.chosen, concurrency=concurrency, batch=batch)
-        return self._counted_lazily(audit, *audit.joined(each, again, fetched))
+        """Do the same as ``predict_lazily`` in a running event loop."""
+        start, chosen = self._lazy_start()
+        return self._counted_lazily(await ask_all_async(fetch, rows, concurrency, start), chosen)
 
     @property
     def state(self) -> State:
@@ -233,8 +198,7 @@ class Watch:
 
         All counts, bounds and the evidence on all rows are then those of one process that saw all rows. Detectors of
         late changes add, too, which keeps the chance of a false alarm; but evidence of a change that every process sees
-        lies apart in them, so the alarm may come later than in one process. Row groups that ``predict_parquet`` drew
-        for the other come after those of this one, so merge in the order of time.
+        lies apart in them, so the alarm may come later than in one process.
         """
         if not isinstance(other, Watch):
             raise TypeError(f"Expected a Watch; got {type(other).__name__}. Make one with Watch.from_json.")
@@ -247,6 +211,13 @@ class Watch:
             self._tally.merge(other._tally)
             self._all_in_full |= other._all_in_full
         return self
+
+    def _part(self, number: int) -> "Watch":
+        """Return a watch without counts that audits other rows, for a part of the rows; to be merged."""
+        seed = int(np.random.default_rng([self._seed, self.n_rows, number]).integers(2**31 - 1))
+        part = Watch(self.attentive, share=self.share, confidence=self.confidence, random_state=seed)
+        part._all_in_full = self._all_in_full
+        return part
 
     def to_json(self) -> str:
         """Return all counts as JSON from which ``Watch.from_json`` goes on, in another process or on another day."""
@@ -267,7 +238,7 @@ class Watch:
             )
 
     @classmethod
-    def from_json(cls, text: str, attentive: AttentiveClassifier, *, meter: Any = None) -> "Watch":
+    def from_json(cls, text: str, attentive: AttentiveClassifier) -> "Watch":
         """Return the watch that wrote this text, as it stood; it must be of the same model and promise."""
         try:
             stated = json.loads(text)
@@ -276,7 +247,7 @@ class Watch:
                     f"it has format {stated['saccade watch']!r}, and this version of saccade reads {FORMAT}"
                 )
             options = {name: stated[name] for name in ("share", "confidence", "on_broken")}
-            watch = cls(attentive, **options, meter=meter)
+            watch = cls(attentive, **options)
             if stated["model"] != watch._fingerprint():
                 raise ValueError("it is of another model, or of another promise")
             watch._tally.restore(stated)
@@ -289,24 +260,36 @@ class Watch:
         watch._was_broken = watch.state == "broken"
         return watch
 
-    def metrics(self) -> str:
-        """Return counters and gauges in Prometheus' text format."""
-        return prometheus(self._families())
+    def metrics(self) -> dict[str, Any]:
+        """Return all counts and bounds by name; those of classes as lists, one entry per class.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_classification
+        >>> from saccade import AttentiveClassifier, Watch
+        >>> X, y = make_classification(4000, 20, n_informative=6, random_state=0)
+        >>> watch = Watch(AttentiveClassifier(delta=0.1, random_state=0).fit(X, y), share=0.5, random_state=0)
+        >>> labels = watch.predict(X)
+        >>> watch.metrics()["rows_total"], watch.metrics()["classes"][0]["label"]
+        (4000, 0)
+        """
+        with self._lock:
+            return metrics_of(self._tally)
+
+    def metrics_text(self) -> str:
+        """Return the same in Prometheus' text format."""
+        return prometheus(self.metrics())
 
     def __repr__(self) -> str:
         return f"Watch({self.state!r}, n_rows={self.n_rows}, n_audited={self.n_audited}, share={self.share})"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the lock, and the meter, which belongs to its process."""
+        """Leave out the lock."""
         with self._lock:
-            return {**self.__dict__, "_lock": None, "meter": None}
+            return {**self.__dict__, "_lock": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=threading.RLock())
-
-    def _families(self) -> list[Any]:
-        with self._lock:
-            return families(self._tally)
 
     def _fingerprint(self) -> str:
         """Return what tells this model, its plan and its promise from others."""
@@ -328,18 +311,18 @@ class Watch:
     def _audit(self, source: Source) -> Audit:
         return audited_reading(self.attentive, source, self._chosen(source.shape[0]), all_in_full=self._all_in_full)
 
-    def _read(self, X: Any) -> WatchedReading:
+    def _reading(self, X: Any, *, skip_bad: bool = False) -> WatchedReading:
         if is_collection(X):
             raise TypeError(
                 f"X is a Dask {type(X).__name__}: what its tasks count on other machines would be lost to this watch. "
-                "Use saccade.dask.predict_parquet(..., watch=watch), or predict each partition with a watch of its own "
-                "and merge them."
+                "Use saccade.predict_files(..., watch=watch, client=client), or predict each partition with a watch of "
+                "its own and merge them."
             )
         self._refuse_if_broken()
         attentive = self.attentive
         source = attentive._source(checked_columns(attentive, attentive._as_taken(X), None))
         audit = self._audit(source)
-        if audit.outcome.bad >= 0:
+        if audit.outcome.bad >= 0 and not skip_bad:
             raise_not_finite(attentive, source, audit.outcome.bad)
         return self._counted(audit)
 
@@ -350,20 +333,32 @@ class Watch:
         self._react(reading, n_wrong)
         return reading
 
-    def _lazy_audit(self, rows: Iterable[Any]) -> tuple[LazyAudit, Fetched, list[Questions]]:
-        """Return rows to take, what is fetched of them, and the questions for all rows and for the chosen ones."""
+    def _lazy_start(self) -> tuple[Callable[[], Start], list[bool]]:
+        """Return how rows begin, and a list of which of them are chosen, which grows with each."""
         self._refuse_if_broken()
-        audit = LazyAudit(rows, lambda: self._chosen(1).size > 0, self._all_in_full)
-        questions = [self.attentive._questions(), self.attentive._questions_in_full()]
-        fetched = Fetched(questions[0], self.additive_.takes_missing, audit.numbers)
-        return audit, fetched, questions[::-1] if audit.all_in_full else questions
+        early, full = self.attentive._questions(), self.attentive._questions_in_full()
+        chosen: list[bool] = []
 
-    def _counted_lazily(
-        self, audit: LazyAudit, watched: WatchedLazyReading, compared: list[NDArray[Any]]
-    ) -> WatchedLazyReading:
-        codes = [codes_among(labels, self.classes_).astype(np.int64) for labels in compared]
+        def start() -> Start:
+            chosen.append(self._chosen(1).size > 0)
+            return Start(early, full if chosen[-1] or self._all_in_full else None)
+
+        return start, chosen
+
+    def _counted_lazily(self, asked: list[Asked], chosen: list[bool]) -> WatchedLazyReading:
+        compared = [
+            (row.early, row.full) if chosen and row.full and not (row.early.lacked or row.full.lacked) else None
+            for row, chosen in zip(asked, chosen, strict=True)
+        ]
+        pairs = [pair for pair in compared if pair is not None]
+        audited = np.array([pair is not None for pair in compared], dtype=np.bool_)
+        spent = float(sum(full.spent for _, full in pairs))
+        reading = lazy_reading(self.classes_, asked)
+        watched = WatchedLazyReading(**vars(reading), audited=audited, audit_spent=spent)
+        labels = ([pair[k].label for pair in pairs] for k in range(2))
+        codes = [codes_among(np.array(own, self.classes_.dtype), self.classes_).astype(np.int64) for own in labels]
         with self._lock:
-            n_wrong = self._tally.add_lazily(len(audit.chosen), watched, codes)
+            n_wrong = self._tally.add_lazily(sum(chosen), watched, codes)
         self._react(watched, n_wrong)
         return watched
 
@@ -374,9 +369,9 @@ class Watch:
     def _react(self, reading: Any, n_wrong: int) -> None:
         """Look whether the promise is broken, which only an error can make it."""
         if self._was_broken or n_wrong:
-            self._answer(reading, CALLER)
+            self._answer(reading)
 
-    def _answer(self, reading: Any, stacklevel: int) -> None:
+    def _answer(self, reading: Any) -> None:
         """Do what is to be done where the promise is broken."""
         with self._lock:
             was_broken, self._was_broken = self._was_broken, self._tally.is_broken
@@ -387,7 +382,7 @@ class Watch:
         if self.on_broken == "raise":
             raise PromiseBrokenError(message, reading)
         if not was_broken:
-            warnings.warn(message, PromiseBrokenWarning, stacklevel=stacklevel)
+            warn(message, PromiseBrokenWarning)
 
     def _message(self) -> str:
         """Say what is broken, by counts and bounds, and what to do about it."""

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from saccade.models.additive import Ranges
 from saccade.models.categories import Categories
 from saccade.models.tables.arrays import arrays_of
-from saccade.models.tables.columns import TermColumns
 from saccade.models.tables.probing import takes
 from saccade.models.tables.source import TermSource
 from saccade.models.tables.storage import Kinds, RawColumns, raw_columns
@@ -90,8 +90,26 @@ class TermModel:
     def full(self, X: Any, rows: NDArray[np.intp]) -> None:
         return None
 
-    def columns_in(self, X: Any, rows: NDArray[np.intp]) -> TermColumns:
-        return TermColumns(self, raw_columns(take_rows(X, rows), self.kinds))
+    def ranges(self, X: Any, rows: NDArray[np.intp]) -> Ranges:
+        """Return what some rows have in each column; anything in those that no term needs."""
+        raw, n = raw_columns(take_rows(X, rows), self.kinds), self.n_columns
+        low, high, missing = np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n, dtype=bool)
+        codes: dict[int, Reals] = {}
+        every = np.arange(raw.n_rows, dtype=np.uint32)
+        for column in self.used.tolist():
+            if column in self.as_held:
+                continue
+            values, categories = raw.some(column, every), self.categories.get(column)
+            if categories is None:
+                missing[column] = np.isnan(values).any()
+                low[column] = np.fmin.reduce(values, initial=np.inf)
+                high[column] = np.fmax.reduce(values, initial=-np.inf)
+            else:
+                seen = np.unique(values)
+                missing[column] = seen[-1] == categories.values.size + 1
+                codes[column] = seen[seen <= categories.values.size].astype(np.float64)
+                low[column], high[column] = 0.0, float(categories.values.size)
+        return Ranges(low, high, missing, {column: seen for column, seen in codes.items() if seen.size})
 
     def check_own(self, X: Any, rows: NDArray[np.intp]) -> None:
         """Do nothing: models sum in an order of their own, and their labels are compared."""

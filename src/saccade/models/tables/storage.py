@@ -19,7 +19,7 @@ from saccade.reading.sparse import CsrSource
 from saccade.reading.tables import Table, as_table
 from saccade.reading.texts import Texts
 
-__all__ = ["Held", "Kinds", "Lacking", "RawColumns", "held", "raw_columns"]
+__all__ = ["Kinds", "RawColumns", "raw_columns"]
 
 Rows = NDArray[np.uint32]
 Codes = NDArray[np.intp]
@@ -58,41 +58,6 @@ class RawColumns(Protocol):
 
     def take(self, rows: Selection) -> "RawColumns":
         """Return the columns of some of the rows."""
-
-
-class Held:
-    """Columns that are at hand as terms take them."""
-
-    def __init__(self, columns: Mapping[int, NDArray[Any]], n_rows: int) -> None:
-        self._columns, self.n_rows = columns, n_rows
-
-    def some(self, column: int, rows: Rows) -> NDArray[Any]:
-        return _some(self._columns[column], rows)
-
-    def take(self, rows: Selection) -> "Held":
-        return Held({name: values[rows] for name, values in self._columns.items()}, np.arange(self.n_rows)[rows].size)
-
-
-def held(columns: RawColumns, used: NDArray[np.intp]) -> Held:
-    """Return a copy of the columns that are used, which does not hold the rows themselves."""
-    rows = np.arange(columns.n_rows, dtype=np.uint32)
-    return Held({column: np.array(columns.some(column, rows)) for column in used.tolist()}, columns.n_rows)
-
-
-class Lacking:
-    """Other columns, some of which are missing in all rows."""
-
-    def __init__(self, columns: RawColumns, kinds: Kinds, absent: tuple[int, ...]) -> None:
-        self._columns, self._kinds, self._absent = columns, kinds, absent
-        self.n_rows = columns.n_rows
-
-    def some(self, column: int, rows: Rows) -> NDArray[Any]:
-        if column in self._absent:
-            return self._kinds.none_of(column, rows.size)
-        return self._columns.some(column, rows)
-
-    def take(self, rows: Selection) -> "Lacking":
-        return Lacking(self._columns.take(rows), self._kinds, self._absent)
 
 
 class _ArrayColumns:
@@ -174,58 +139,33 @@ class _TableColumns:
         return _TableColumns(self._table, self._kinds, selection, self._texts)
 
 
-class _SourceColumns:
-    """A source of columns that are numbers, or codes already, as those of data files are."""
+class _SparseColumns:
+    """A sparse matrix."""
 
-    def __init__(self, source: Any, kinds: Kinds) -> None:
-        self._source, self._kinds = source, kinds
-        self.n_rows = source.shape[0]
+    def __init__(self, X: Any, kinds: Kinds) -> None:
+        self._X, self._kinds = X.tocsc(), kinds
+        self.n_rows = X.shape[0]
 
     def some(self, column: int, rows: Rows) -> NDArray[Any]:
-        values = np.empty(rows.size)
-        self._source.fill(column, rows, rows.size, values)
-        categories = self._kinds.categories.get(column)
-        if categories is None:
-            return values
-        if categories.are_numbers:
-            return _as_taken(values, column, self._kinds)
-        return _checked_codes(values, categories)
+        values = np.zeros(self.n_rows)
+        stored = slice(self._X.indptr[column], self._X.indptr[column + 1])
+        np.add.at(values, self._X.indices[stored], self._X.data[stored])
+        return _as_taken(values[rows], column, self._kinds)
 
-    def take(self, rows: Selection) -> "_SourceColumns":
-        return _SourceColumns(self._source.take(rows), self._kinds)
+    def take(self, rows: Selection) -> "_SparseColumns":
+        return _SparseColumns(self._X[rows], self._kinds)
 
 
 def raw_columns(X: Any, kinds: Kinds) -> RawColumns:
-    """Return the columns of rows that were checked, or of a source."""
+    """Return the columns of rows that were checked."""
     if isinstance(X, CsrSource):
         X = X.X
     if sp.issparse(X):
-        return _SourceColumns(_CscSource(X.tocsc()), kinds)
+        return _SparseColumns(X, kinds)
     if isinstance(X, Table):
         return _TableColumns(X, kinds)
-    if isinstance(X, Held):
-        return X
-    if hasattr(X, "fill") and hasattr(X, "take") and not hasattr(X, "dtype"):
-        return _SourceColumns(X, kinds)
     table = as_table(X)
     return _ArrayColumns(np.asarray(X), kinds) if table is None else _TableColumns(table, kinds)
-
-
-class _CscSource:
-    """A sparse matrix by columns."""
-
-    def __init__(self, X: Any) -> None:
-        self._X = X
-        self.shape = X.shape
-
-    def fill(self, part: int, rows: Rows, size: int, out: NDArray[np.floating]) -> None:
-        column = np.zeros(self.shape[0])
-        stored = slice(self._X.indptr[part], self._X.indptr[part + 1])
-        np.add.at(column, self._X.indices[stored], self._X.data[stored])
-        out[:size] = column[rows[:size]]
-
-    def take(self, rows: Selection) -> "_CscSource":
-        return _CscSource(self._X[rows])
 
 
 def _some(values: NDArray[Any], rows: Rows) -> NDArray[Any]:
@@ -285,13 +225,6 @@ def _codes_of(values: NDArray[Any], categories: Categories) -> Codes:
         [int(codes[value]) if value in codes else missing if is_missing(value) else other for value in listed],
         dtype=np.intp,
     )
-
-
-def _checked_codes(values: NDArray[np.float64], categories: Categories) -> Codes:
-    """Return numbers as the codes that they are; one that is none stands for any other value."""
-    n = categories.values.size
-    are_codes = (values >= 0) & (values < n) & (values == np.floor(values))
-    return np.where(np.isnan(values), n + 1, np.where(are_codes, values, n)).astype(np.intp)
 
 
 def _matched(values: NDArray[Any], categories: Categories) -> Codes:

@@ -8,13 +8,12 @@ from sklearn.pipeline import Pipeline
 
 from saccade.models.thresholds import step_inside, threshold_of
 from saccade.models.trees.imported import Imported
-from saccade.models.trees.importing import ACCEPTED, imported_from, imported_from_file
+from saccade.models.trees.importing import ACCEPTED, imported_from
 from saccade.models.trees.lightgbm import are_default
-from saccade.models.trees.loaded import LoadedTrees
 from saccade.models.trees.model import TreeModel
 from saccade.models.trees.native import NativeClassifier
 
-__all__ = ["ACCEPTED", "as_classifier", "from_file", "take_apart"]
+__all__ = ["ACCEPTED", "as_classifier", "take_apart"]
 
 # Models that libraries keep beside their classifiers, without labels: LightGBM's and XGBoost's, and CatBoost's.
 NATIVE = ("Booster", "CatBoost")
@@ -33,7 +32,7 @@ def take_apart(model: Any) -> TreeModel | None:
             steps += [step for _, step in model.steps if step not in (None, "passthrough", inside)]
         model = inside
         threshold = threshold_of(model) if threshold is None else threshold
-    trees = model.model if isinstance(model, LoadedTrees) else _trees(model, names)
+    trees = _trees(model, names)
     if trees is None:
         return None
     if calibrated:
@@ -49,16 +48,6 @@ def take_apart(model: Any) -> TreeModel | None:
     if threshold is None:
         return trees
     return trees.counted_from(threshold.margin(model, trees.classes, trees.margin_at))
-
-
-def from_file(content: bytes, name: str) -> tuple[LoadedTrees, str] | None:
-    """Return the trees of a library's model file, and which format it has; None for a file of another kind."""
-    imported = imported_from_file(content, name)
-    if imported is None:
-        return None
-    if imported.columns is not None and len(set(imported.columns)) < len(imported.columns):
-        raise ValueError(f"{name} has several columns of one name. Give each a name of its own, and fit it anew.")
-    return LoadedTrees(_model_of(imported, imported.columns)), imported.library
 
 
 def _trees(model: Any, names: Any) -> TreeModel | None:

@@ -13,7 +13,7 @@ from saccade.models.trees import (
 )
 from saccade.models.trees.imported import Imported
 
-__all__ = ["ACCEPTED", "imported_from", "imported_from_file"]
+__all__ = ["ACCEPTED", "imported_from"]
 
 # Each has take_apart(model), which returns None for a model of another kind, and ACCEPTED, in words.
 LIBRARIES = (lightgbm, xgboost, catboost, hist_gradient_boosting, gradient_boosting, forests, adaboost)
@@ -23,10 +23,4 @@ ACCEPTED = ", ".join(library.ACCEPTED for library in LIBRARIES)
 def imported_from(model: Any) -> Imported | None:
     """Return a fitted model, taken apart; None where it is of no library."""
     taken = (library.take_apart(model) for library in LIBRARIES)
-    return next((imported for imported in taken if imported is not None), None)
-
-
-def imported_from_file(content: bytes, name: str) -> Imported | None:
-    """Return the model of a library's own file, taken apart; None for a file of another kind."""
-    taken = (library.from_file(content, name) for library in (lightgbm, xgboost))
     return next((imported for imported in taken if imported is not None), None)

@@ -1,11 +1,11 @@
-"""LightGBM: LGBMClassifier, Booster, and the text file that ``save_model`` writes.
+"""Import LGBMClassifier and Booster of LightGBM from the text of ``model_to_string``.
 
-Everything is taken from that text, which a live model writes too. Seen to be read right: LightGBM 3.3.5, 4.0.0 and
-4.7.0, whose files say v3 and v4. The rules that nodes follow are those of LightGBM's ``tree.h``.
+Checked with LightGBM 3.3.5, 4.0.0 and 4.7.0, whose texts have the formats v3 and v4. The rules of nodes are those of
+LightGBM's ``tree.h``.
 """
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import exp
 from typing import Any
@@ -19,7 +19,7 @@ from saccade.models.trees.boosting import Rounds, class_names, classes_of, libra
 from saccade.models.trees.ensemble import Ensemble, Sum
 from saccade.models.trees.imported import Imported
 
-__all__ = ["ACCEPTED", "are_default", "from_file", "take_apart"]
+__all__ = ["ACCEPTED", "are_default", "take_apart"]
 
 Reals = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -43,7 +43,7 @@ def take_apart(model: Any) -> Imported | None:
     is_booster = "Booster" in names
     booster = model if is_booster else model.booster_
     # Like predict, this takes the iterations up to best_iteration where early stopping found one.
-    imported = _read(booster.model_to_string(), "The LightGBM model")
+    imported = _read(booster.model_to_string())
 
     def labels_of_booster(X: Any) -> NDArray[Any]:
         predicted = np.asarray(model.predict(X))
@@ -52,29 +52,16 @@ def take_apart(model: Any) -> Imported | None:
     return replace(
         imported,
         classes=imported.classes if is_booster else classes_of(model, imported.classes.size),
-        library=library_name("LightGBM", "lightgbm"),
         margins=lambda X: margins_from(model.predict(X, raw_score=True)),
         labels=labels_of_booster if is_booster else lambda X: np.asarray(model.predict(X)),
     )
-
-
-def from_file(content: bytes, name: str) -> Imported | None:
-    """Return the trees of a model file; None for a file of another kind."""
-    if not content.startswith((b"tree\nversion=", b"tree\r\nversion=")):
-        return None
-    try:
-        return _read(content.decode(), name)
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{name} is no LightGBM model: it is not UTF-8 text ({error}).") from None
 
 
 @dataclass(frozen=True)
 class Header:
     """What stands before the trees."""
 
-    version: str
     n_scores: int
-    objective: str
     sigmoid: float
     averages: bool  # boosting_type="rf"
     names: tuple[str, ...]
@@ -88,23 +75,21 @@ class Header:
         return f"column {number} ({self.names[number]})"
 
 
-def _read(text: str, name: str) -> Imported:
-    before, found, rest = text.replace("\r\n", "\n").partition("\nend of trees")
-    if not found:
-        raise ValueError(f"{name} is damaged: 'end of trees' is not there. Was it cut off?")
+def _read(text: str) -> Imported:
+    before, _, rest = text.partition("\nend of trees")
     start, *trees = before.split("\nTree=")
-    header = _header(start, rest, name)
-    if not trees or len(trees) % header.n_scores:
-        raise ValueError(f"{name} has {len(trees)} trees for {header.n_scores} scores: nothing can be read of it.")
-    parsed = [_tree(_fields(lines), header, f"{name}, tree {number}") for number, lines in enumerate(trees)]
+    header = _header(start, rest)
+    if not trees:
+        raise ValueError("The LightGBM model has no trees.")
+    parsed = [_tree(_fields(lines), number) for number, lines in enumerate(trees)]
     return Imported(
-        ensemble=_ensemble(header, [tree for tree, _ in parsed], _zero_is_missing(header, parsed, name)),
+        ensemble=_ensemble(header, [tree for tree, _ in parsed], _zero_is_missing(header, parsed)),
         classes=np.arange(max(header.n_scores, 2)),
         columns=None if are_default(header.names) else header.names,
-        library=f"LightGBM's model format {header.version}",
+        library=library_name("LightGBM", "lightgbm"),
         margins=None,
         labels=None,
-        categories=_categories(header, rest, name),
+        categories=_categories(header, rest),
     )
 
 
@@ -120,44 +105,32 @@ def are_default(names: Iterable[str]) -> bool:
 # The header
 
 
-def _header(start: str, rest: str, name: str) -> Header:
+def _header(start: str, rest: str) -> Header:
     fields = _fields(start)
     version = fields.get("version", "")
     if version not in FORMATS:
-        raise ValueError(f"{name} has the format {version!r}. Formats that can be read: {', '.join(FORMATS)}.")
+        raise ValueError(f"The LightGBM model has the format {version!r}. Supported formats: {', '.join(FORMATS)}.")
     objective, *options = fields.get("objective", "custom").split() or ["custom"]
-    _check_objective(objective, name)
+    _check_objective(objective)
     given = dict(option.partition(":")[::2] for option in options)
-    (n_scores,) = _numbers(fields, "num_tree_per_iteration", 1, int, name)
-    (largest,) = _numbers(fields, "max_feature_idx", 1, int, name)
-    names = tuple(fields.get("feature_names", "").split(" "))
-    if len(names) != largest + 1:
-        raise ValueError(f"{name} is damaged: {len(names)} feature_names for the {largest + 1} of max_feature_idx.")
-    expected = 1 if objective == "binary" else int(_number(given.get("num_class", "nan"), f"{name}, num_class"))
-    if n_scores != expected or (objective != "binary" and n_scores < 2):
-        raise ValueError(f"{name} is damaged: {n_scores} trees in an iteration do not suit {fields['objective']!r}.")
-    sigmoid = _number(given.get("sigmoid", "1"), f"{name}, sigmoid")
-    if sigmoid <= 0:
-        raise ValueError(f"{name} is damaged: sigmoid is {sigmoid}, and must be positive.")
+    names = tuple(fields["feature_names"].split(" "))
     return Header(
-        version=version,
-        n_scores=n_scores,
-        objective=objective,
-        sigmoid=sigmoid,
+        n_scores=int(fields["num_tree_per_iteration"]),
+        sigmoid=float(given.get("sigmoid", "1")),
         averages="average_output" in fields,
         names=names,
         categorical=_categorical_columns(fields, rest, names),
     )
 
 
-def _check_objective(objective: str, name: str) -> None:
+def _check_objective(objective: str) -> None:
     if objective in ("binary", "multiclass", "multiclassova"):
         return
     if objective == "custom":
-        reason = "has an objective of its own, and how its raw scores become labels is not known"
+        reason = "a custom objective, so it is not known how its raw scores become labels"
     else:
-        reason = f"has the objective {objective}, which is not one of a classifier"
-    raise TypeError(f"{name} {reason}. Accepted are {ACCEPTED}.")
+        reason = f"the objective {objective}, which is not one of a classifier"
+    raise TypeError(f"The LightGBM model has {reason}. Accepted are {ACCEPTED}.")
 
 
 def _categorical_columns(fields: dict[str, str], rest: str, names: tuple[str, ...]) -> tuple[int, ...]:
@@ -172,34 +145,22 @@ def _categorical_columns(fields: dict[str, str], rest: str, names: tuple[str, ..
     return tuple(sorted(column for column in columns if column < len(names)))
 
 
-def _categories(header: Header, rest: str, name: str) -> dict[int, Categories]:
+def _categories(header: Header, rest: str) -> dict[int, Categories]:
     """Return what the codes of data frames' categorical columns stand for."""
     _, found, line = rest.rpartition("\npandas_categorical:")
-    try:
-        listed = json.loads(line.partition("\n")[0]) if found else None
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{name} is damaged: its pandas_categorical is no JSON ({error}).") from None
+    listed = json.loads(line.partition("\n")[0]) if found else None
     if not listed:
         return {}
-    if not isinstance(listed, list) or not all(_is_flat(values) for values in listed):
-        raise ValueError(f"{name} is damaged: its pandas_categorical is no list of lists of categories.")
     if len(listed) != len(header.categorical):
         raise ValueError(
-            f"{name} was fitted on a data frame with {len(listed)} columns of categories, of which it takes "
-            f"{len(header.categorical)} as categorical: which ones it does not say. Fit it with the codes of ordered "
-            "categories as numbers, and with categories in every column of categorical_feature."
+            f"The LightGBM model was fitted on a data frame with {len(listed)} columns of categories, of which it "
+            f"takes {len(header.categorical)} as categorical, but it does not say which. Fit it with the codes of "
+            "ordered categories as numbers, and with categories in every column of categorical_feature."
         )
     return {
         column: Categories(_as_array(values), numbers_too=False)
         for column, values in zip(header.categorical, listed, strict=True)
     }
-
-
-def _is_flat(values: object) -> bool:
-    """Whether these are texts and numbers that a double can hold."""
-    return isinstance(values, list) and all(
-        isinstance(value, str) or (isinstance(value, int | float) and abs(value) < 2**64) for value in values
-    )
 
 
 def _as_array(values: list[Any]) -> NDArray[Any]:
@@ -210,56 +171,26 @@ def _as_array(values: list[Any]) -> NDArray[Any]:
 # The trees
 
 
-def _number(text: str, where: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
-    if not np.isfinite(value):
-        raise ValueError(f"{where} is damaged: {text!r} is no number.")
-    return value
+def _numbers(fields: dict[str, str], key: str, kind: type) -> NDArray[Any]:
+    return np.array([kind(text) for text in fields[key].split()], dtype=np.float64 if kind is float else np.int64)
 
 
-def _numbers(
-    fields: dict[str, str], key: str, size: int | None, kind: Callable[[str], float], where: str
-) -> NDArray[Any]:
-    try:
-        values = np.array([kind(text) for text in fields[key].split()], dtype=np.float64 if kind is float else np.int64)
-    except (KeyError, ValueError, OverflowError) as error:
-        raise ValueError(f"{where} is damaged at {key} ({error}).") from None
-    if size is not None and values.size != size:
-        raise ValueError(f"{where} is damaged: {key} has {values.size} numbers, not {size}.")
-    return values
-
-
-def _tree(fields: dict[str, str], header: Header, where: str) -> tuple[Tree, Integers]:
+def _tree(fields: dict[str, str], number: int) -> tuple[Tree, Integers]:
     """Return a tree, whose leaves follow its splits, and the missing type of each split: -1 for categories."""
     if fields.get("is_linear", "0").strip() != "0":
-        raise TypeError(f"{where} has linear models in its leaves (linear_tree), which cannot be read early.")
-    (n_leaves,) = _numbers(fields, "num_leaves", 1, int, where)
-    value = _numbers(fields, "leaf_value", int(n_leaves), float, where)
-    if n_leaves < 1 or not np.isfinite(value).all():
-        raise ValueError(f"{where} is damaged: leaves must be there, and their values be finite.")
-    n_splits = int(n_leaves) - 1
-    if n_splits == 0:
+        raise TypeError(f"Tree {number} has linear models in its leaves (linear_tree), which cannot be read early.")
+    value = _numbers(fields, "leaf_value", float)
+    if value.size == 1:
         nothing = np.zeros(0, np.int64)
         return _with_leaves(nothing, np.zeros(0), nothing, nothing, np.zeros(0, bool), value, {}), nothing
-
-    def integers(key: str) -> Integers:
-        return _numbers(fields, key, n_splits, int, where)
-
-    column, decision = integers("split_feature"), integers("decision_type")
-    threshold = _numbers(fields, "threshold", n_splits, float, where)
-    if column.min() < 0 or column.max() >= header.n_columns:
-        raise ValueError(f"{where} is damaged: it splits column {column.max()} of {header.n_columns}.")
+    column, decision = _numbers(fields, "split_feature", int), _numbers(fields, "decision_type", int)
+    threshold = _numbers(fields, "threshold", float)
     categorical = (decision & IS_CATEGORICAL) > 0
     missing = (decision >> 2) & 3
-    if np.isnan(threshold).any() or (missing > MISSING_NAN).any():
-        raise ValueError(f"{where} is damaged: a threshold or a missing type cannot be understood.")
     # NaN counts as 0.0 where there were none in training, and is in no set of categories.
     missing_left = np.where(missing == MISSING_NONE, threshold >= 0.0, (decision & DEFAULT_LEFT) > 0) & ~categorical
-    sets = _sets(fields, threshold, np.flatnonzero(categorical), where)
-    left, right = integers("left_child"), integers("right_child")
+    sets = _sets(fields, threshold, np.flatnonzero(categorical))
+    left, right = _numbers(fields, "left_child", int), _numbers(fields, "right_child", int)
     tree = _with_leaves(column, _beside_zero(threshold), left, right, missing_left, value, sets)
     return tree, np.where(categorical, -1, missing)
 
@@ -277,7 +208,6 @@ def _with_leaves(
     n_splits, n_leaves = column.size, value.size
 
     def numbered(child: Integers) -> Integers:
-        # What is out of range stays so: assemble refuses it.
         return np.concatenate([np.where(child < 0, n_splits - 1 - child, child), np.full(n_leaves, -1)])
 
     def padded(values: NDArray[Any]) -> NDArray[Any]:
@@ -302,34 +232,20 @@ def _beside_zero(threshold: Reals) -> Reals:
     return np.where((threshold < 0) & (threshold >= -ZERO), np.nextafter(-ZERO, -np.inf), moved)
 
 
-def _sets(
-    fields: dict[str, str], threshold: Reals, nodes: NDArray[np.intp], where: str
-) -> dict[int, NDArray[np.integer]]:
+def _sets(fields: dict[str, str], threshold: Reals, nodes: NDArray[np.intp]) -> dict[int, NDArray[np.integer]]:
     """Return the categories that go left, by node; the threshold of such a node is the number of its set."""
     if not nodes.size:
         return {}
-    (n_sets,) = _numbers(fields, "num_cat", 1, int, where)
-    bounds = _numbers(fields, "cat_boundaries", None, int, where)
-    words = _numbers(fields, "cat_threshold", None, int, where)
-    which = threshold[nodes]
-    fits = bounds.size == n_sets + 1 and bounds[0] == 0 and bounds[-1] == words.size and (np.diff(bounds) >= 0).all()
-    if (
-        not fits
-        or which.min() < 0
-        or which.max() >= n_sets
-        or words.min(initial=0) < 0
-        or words.max(initial=0) >= 2**32
-    ):
-        raise ValueError(f"{where} is damaged: its sets of categories do not fit together.")
+    bounds, words = _numbers(fields, "cat_boundaries", int), _numbers(fields, "cat_threshold", int)
     bits = np.unpackbits(words.astype("<u4").view(np.uint8), bitorder="little")
     starts = 32 * bounds
     return {
         node: np.flatnonzero(bits[starts[number] : starts[number + 1]])
-        for node, number in zip(nodes.tolist(), which.astype(int).tolist(), strict=True)
+        for node, number in zip(nodes.tolist(), threshold[nodes].astype(int).tolist(), strict=True)
     }
 
 
-def _zero_is_missing(header: Header, parsed: list[tuple[Tree, Integers]], name: str) -> NDArray[np.bool_] | None:
+def _zero_is_missing(header: Header, parsed: list[tuple[Tree, Integers]]) -> NDArray[np.bool_] | None:
     column = np.concatenate([tree.column[: missing.size] for tree, missing in parsed])
     missing = np.concatenate([missing for _, missing in parsed])
     is_zero, is_other = np.zeros((2, header.n_columns), bool)
@@ -338,8 +254,8 @@ def _zero_is_missing(header: Header, parsed: list[tuple[Tree, Integers]], name: 
     if (is_zero & is_other).any():
         which = header.column(int(np.flatnonzero(is_zero & is_other)[0]))
         raise ValueError(
-            f"{name} takes zeros of {which} for missing values in some trees and not in others, as after training that "
-            "went on with another zero_as_missing. Such a model cannot be read."
+            f"The LightGBM model treats zeros of {which} as missing values in some trees and not in others, as after "
+            "continued training with another zero_as_missing. Such a model is not supported."
         )
     return is_zero if is_zero.any() else None
 

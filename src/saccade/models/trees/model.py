@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.kernels.tree_margins import keep_labels
+from saccade.models.additive import Ranges
 from saccade.models.categories import Categories
-from saccade.models.trees.columns import TreeColumns
 from saccade.models.trees.ensemble import Ensemble
 from saccade.models.trees.imported import Imported
 from saccade.models.trees.source import TreeSource
 from saccade.models.trees.stages import Stages, stages_of
-from saccade.models.trees.storage import Layout, storage_of
+from saccade.models.trees.storage import BLOCK, Layout, storage_of
 from saccade.models.trees.walks import Walks
 from saccade.reading.inputs import not_finite
 from saccade.reading.plan import EACH, Plan
@@ -50,6 +50,7 @@ class TreeModel:
     each_needs_one: ClassVar[bool] = False
     of_trees: ClassVar[bool] = True
     takes_objects: ClassVar[bool] = False
+    as_held: ClassVar[frozenset[int]] = frozenset()
 
     @property
     def n_columns(self) -> int:
@@ -132,8 +133,25 @@ class TreeModel:
         """Return the node where each row ends in each tree, (rows, trees)."""
         return self.source(take_rows(X, rows)).bench.values(self.walks.numbers)
 
-    def columns_in(self, X: Any, rows: NDArray[np.intp]) -> TreeColumns:
-        return TreeColumns(self, storage_of(take_rows(X, rows), self._layout))
+    def ranges(self, X: Any, rows: NDArray[np.intp]) -> Ranges:
+        """Return what some rows have in each column; anything in those that no tree asks for."""
+        storage, used, n = storage_of(take_rows(X, rows), self._layout), self.walks.used, self.n_columns
+        low, high, missing = np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n, dtype=bool)
+        low[used], high[used] = np.inf, -np.inf
+        codes: dict[int, list[Reals]] = {column: [] for column in self.coded.tolist()}
+        slots, gathered = np.arange(used.size, dtype=np.int32), np.empty((used.size, BLOCK), storage.dtype)
+        for start in range(0, storage.n_rows, BLOCK):
+            some = np.arange(start, min(start + BLOCK, storage.n_rows), dtype=np.uint32)
+            storage.gather(slots, some, some.size, gathered)
+            columns = gathered[:, : some.size]
+            low[used] = np.fmin(low[used], np.fmin.reduce(columns, axis=1))
+            high[used] = np.fmax(high[used], np.fmax.reduce(columns, axis=1))
+            missing[used] |= np.isnan(columns).any(axis=1)
+            for column, seen in codes.items():
+                values = columns[self.walks.slot[column]]
+                seen.append(np.unique(self.ensemble.codes_of(values[~np.isnan(values)])))
+        by_column = {column: np.unique(np.concatenate(seen)) for column, seen in codes.items()}
+        return Ranges(low, high, missing, {column: seen for column, seen in by_column.items() if seen.size})
 
     def as_taken(self, X: Any) -> Any:
         integers = self.ensemble.integers_single and type(X) is np.ndarray and X.dtype.kind in "iu"

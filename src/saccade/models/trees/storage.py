@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from saccade.kernels.blocks import gather
 from saccade.kernels.tree_columns import gather_columns, mark_zeros, scatter_rows
 from saccade.models.categories import FEWEST_TO_JUDGE, Categories, is_missing
-from saccade.models.coding import holds_texts
 from saccade.reading.arrays import FLOATS_AND_BYTES, ArraySource, Selection, as_read_only
 from saccade.reading.sparse import CsrSource
 from saccade.reading.tables import ColumnSource, Table, as_table
@@ -185,7 +184,7 @@ def _mark(layout: Layout, slots: Slots, size: int, out: NDArray[np.floating]) ->
 
 
 def storage_of(X: Any, layout: Layout) -> Storage:
-    """Return rows that were checked, or a source of columns, as columns for trees."""
+    """Return rows that were checked as columns for trees."""
     if isinstance(X, ArraySource | CsrSource):
         X = X.X
     if isinstance(X, np.ndarray):
@@ -194,10 +193,6 @@ def storage_of(X: Any, layout: Layout) -> Storage:
         return _TableStorage(_coded(ColumnSource(X.shape, lambda part: X[:, part]), None, layout), layout)
     if sp.issparse(X):
         return _CsrStorage(X, layout)
-    if isinstance(X, ColumnSource) and not isinstance(X, Table):
-        return _TableStorage(_coded(X, None, layout), layout)
-    if hasattr(X, "fill") and not isinstance(X, Table):  # a storage of the user's own
-        return _TableStorage(_coded(_filled(X), None, layout), layout)
     table = X if isinstance(X, Table) else as_table(X)
     if table is None:
         return _ArrayStorage(np.asarray(X), layout)
@@ -205,18 +200,6 @@ def storage_of(X: Any, layout: Layout) -> Storage:
     if whole is not None and whole.dtype in FLOATS_AND_BYTES:
         return _ArrayStorage(whole, layout)
     return _TableStorage(_coded(table, table, layout), layout)
-
-
-def _filled(source: Any) -> ColumnSource:
-    """Return the columns of any source."""
-    n_rows = source.shape[0]
-
-    def fetch(part: int) -> NDArray[np.float64]:
-        values = np.empty(n_rows)
-        source.fill(part, np.arange(n_rows, dtype=np.uint32), n_rows, values)
-        return values
-
-    return ColumnSource(source.shape, fetch)
 
 
 def _coded(columns: ColumnSource, table: Table | None, layout: Layout) -> ColumnSource:
@@ -233,9 +216,9 @@ def _coded(columns: ColumnSource, table: Table | None, layout: Layout) -> Column
                     "category has which. Give X as an array, with the codes that fit saw (.cat.codes in pandas) in it."
                 )
             return columns.column(part)
-        if table is None:  # an array, or a file: numbers are codes where categories are texts
+        if table is None:  # an array, in which numbers are codes where categories are texts
             values = columns.column(part)
-            are_values = categories.numbers_too and not holds_texts(categories)
+            are_values = categories.numbers_too and not categories.hold_texts
             return _looked_up(values, categories) if are_values or values.dtype.kind not in "fiub" else values
         held = table.categorical(part)
         if held is not None:

@@ -1,0 +1,1 @@
+"""Data files of any size: predict them, and learn from them, batch by batch."""

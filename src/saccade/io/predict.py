@@ -1,0 +1,251 @@
+"""``predict_files``: labels for the rows of data files, one output for each input."""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from saccade.attentive import AttentiveClassifier
+from saccade.exceptions import DataFileError
+from saccade.files.writing import write_whole, writing_whole
+from saccade.io.batches import Batch, Location, Selection, find_files, pyarrow, read_batches
+from saccade.learners.classifier import AttentiveLearner
+from saccade.reading.digest import digest
+from saccade.reading.plan import Reading
+from saccade.reading.progress import Progress
+from saccade.watching.watch import Watch
+
+__all__ = ["FilesPrediction", "predict_files"]
+
+# The file in the target folder that says whose labels it contains.
+MARKER = "_saccade.txt"
+TASKS_PER_WORKER = 2
+
+
+class FilesPrediction(NamedTuple):
+    """What ``predict_files`` did."""
+
+    n_files: int  #: input files
+    n_skipped: int  #: those whose output was already there
+    n_rows: int  #: rows of the other files
+    n_bad: int  #: rows without a label, because a value could not be read
+    n_read: int  #: features or trees read in all rows
+
+    def __str__(self) -> str:
+        each = self.n_read / max(self.n_rows - self.n_bad, 1)
+        skipped = f", {self.n_skipped:,} of them already there" if self.n_skipped else ""
+        bad = f", {self.n_bad:,} of them bad" if self.n_bad else ""
+        return f"{self.n_files:,} files{skipped}; {self.n_rows:,} rows{bad}; {each:.1f} parts read per row"
+
+
+def predict_files(
+    model: AttentiveClassifier | AttentiveLearner,
+    source: Any,
+    target: str | os.PathLike[str],
+    *,
+    format: Any = None,
+    skip_bad: bool = False,
+    client: Any = None,
+    watch: Watch | None = None,
+) -> FilesPrediction:
+    """Predict the rows of data files; write one file with ``label`` and ``n_read`` for each.
+
+    A row of an output belongs to the same row of the input. Outputs are CSV files for CSV and libsvm files, and Parquet
+    files for all others. Each appears when it is complete, and an output newer than its input is not made again, so an
+    interrupted call can be repeated. Only the columns that the plan can ask for are read.
+
+    Parameters
+    ----------
+    model : AttentiveClassifier or learner, fitted
+        Columns are matched by name if the model was fitted or certified on a table, else by position.
+    source : path, or list of paths
+        Files or folders. The columns of hive partitions (``year=2026/part-0.parquet``) are read as well.
+    target : path
+        Folder for the outputs. It must not contain labels of another model.
+    format : {"parquet", "arrow", "csv", "libsvm", "libsvm-zero-based", "npy"} or pyarrow.dataset.CsvFileFormat, \
+optional
+        By default it follows from the names. Columns of CSV files have the types that the model expects.
+    skip_bad : bool
+        Leave the label of a row empty if one of its values cannot be read, or is missing and the model needs it. By
+        default such a row is an error.
+    client : dask.distributed.Client, optional
+        Predict the files on its workers, which need the same paths.
+    watch : Watch over the model, optional
+        Audit rows of each file; outputs have a column ``audited``. All columns are read then. The response to a broken
+        promise follows the file that broke it: files that are predicted at the same time are not affected.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import pandas as pd
+    >>> import saccade
+    >>> from sklearn.datasets import make_classification
+    >>> X, y = make_classification(6000, 20, n_informative=6, random_state=0)
+    >>> rows = pd.DataFrame(X).add_prefix("x")
+    >>> model = saccade.AttentiveClassifier(delta=0.1, random_state=0).fit(rows[:4000], y[:4000])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     rows[4000:].to_csv(os.path.join(folder, "rows.csv"), index=False)
+    ...     done = saccade.predict_files(model, os.path.join(folder, "rows.csv"), os.path.join(folder, "labels"))
+    ...     labels = pd.read_csv(os.path.join(folder, "labels", "rows.csv"))
+    >>> done.n_rows, labels.columns.tolist(), bool((labels.label == model.predict(rows[4000:])).all())
+    (2000, ['label', 'n_read'], True)
+    """
+    if not isinstance(model, AttentiveClassifier | AttentiveLearner):
+        raise TypeError(
+            f"Expected an AttentiveClassifier or a learner; got {type(model).__name__}. Use saccade.attend."
+        )
+    check_is_fitted(model)
+    if watch is not None and (not isinstance(watch, Watch) or watch.attentive is not model):
+        raise ValueError("watch must be a Watch over the model that predicts: Watch(model).")
+    files, folder = find_files(source, format), Path(target)
+    if any(folder.resolve() in (file.path.resolve(), *file.path.resolve().parents) for file in files):
+        raise DataFileError(f"The target {target} contains data files that are to be read. Choose another folder.")
+    task = partial(_predict_file, format=format, selection=_selection(model, watch, skip_bad))
+    kept = model._snapshot()
+    _mark(folder, digest(kept))
+    outputs = [_output(folder, file, format) for file in files]
+    if len(set(outputs)) < len(outputs):
+        raise DataFileError("Two files differ only in their suffix, so their outputs would have one name. Rename one.")
+    waiting = [(file, out) for file, out in zip(files, outputs, strict=True) if not _is_newer(out, file.path)]
+    total = FilesPrediction(len(files), len(files) - len(waiting), 0, 0, 0)
+    with Progress("rows", label="Predicting", length=len(waiting)) as progress:
+        calls = ((file, out, None if watch is None else watch._part(k)) for k, (file, out) in enumerate(waiting))
+        for number, counted in enumerate(_spread(client, task, kept, calls), 1):
+            total = FilesPrediction(*total[:2], *(a + b for a, b in zip(total[2:], counted[:3], strict=True)))
+            progress.advance(counted.n_rows, number)
+            if watch is not None:
+                watch.merge(counted.watch)
+                watch._answer(None)
+    return total
+
+
+class Counted(NamedTuple):
+    """What was counted in one file."""
+
+    n_rows: int
+    n_bad: int
+    n_read: int
+    watch: Any
+
+
+def _selection(model: Any, watch: Watch | None, skip_bad: bool) -> Selection:
+    """Return what is read of each file: what the plan can ask for, or everything that an audit needs."""
+    names, kinds = getattr(model, "feature_names_in_", None), dict[int, str | None]()
+    if isinstance(model, AttentiveClassifier):
+        names = model.additive_.columns if names is None else names
+        for position, categories in model.additive_.categories.items():
+            kinds[position] = "number" if categories.are_numbers else "text" if categories.texts is not None else None
+        kinds |= dict.fromkeys(model.additive_.as_held, None)
+    if names is None:
+        return Selection(n_features=model.n_features_in_, kind=Kinds(kinds), skip_bad=skip_bad)
+    needed = model._demanded_by(full=watch is not None or not isinstance(model, AttentiveClassifier))
+    positions = range(len(names)) if needed is None else sorted(needed().tolist()) or [0]
+    chosen = Kinds({k: kinds[position] for k, position in enumerate(positions) if position in kinds})
+    return Selection(tuple(str(names[position]) for position in positions), kind=chosen, skip_bad=skip_bad)
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """The kind of each column, a number if nothing else is known."""
+
+    known: dict[int, str | None]
+
+    def __call__(self, position: int) -> str | None:
+        return self.known.get(position, "number")
+
+
+def _output(folder: Path, file: Location, format: Any) -> Path:
+    """Return the path of an output: a text for a text."""
+    stem = file.name.with_suffix("") if file.name.suffix == ".gz" else file.name
+    is_text = stem.suffix.lower() not in (".parquet", ".pq", ".arrow", ".feather", ".ipc", ".npy")
+    is_text = is_text if format is None else format not in ("parquet", "arrow", "npy")
+    return folder / stem.with_suffix(".csv" if is_text else ".parquet")
+
+
+def _is_newer(output: Path, file: Path) -> bool:
+    return output.exists() and output.stat().st_mtime_ns >= file.stat().st_mtime_ns
+
+
+def _mark(folder: Path, model: str) -> None:
+    """Note in the folder whose labels it contains; raise if they are another model's."""
+    marker = folder / MARKER
+    if marker.exists() and marker.read_text().strip() != model:
+        raise DataFileError(f"{folder} contains labels of another model. Choose another folder, or delete it.")
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(marker, f"{model}\n".encode())
+
+
+def _spread(
+    client: Any, task: Callable[..., Counted], model: Any, calls: Iterator[tuple[Any, ...]]
+) -> Iterator[Counted]:
+    """Yield what a task returns for each call, on the workers of a client if there is one.
+
+    Only a few tasks are submitted at a time, so that a broken promise stops those that follow.
+    """
+    if client is None:
+        yield from (task(model, *call) for call in calls)
+        return
+    from distributed import as_completed
+
+    running: Any
+    sent = client.submit(_same, model)  # once, and again if the worker that has it is lost
+
+    def submit(call: tuple[Any, ...]) -> Any:
+        return client.submit(task, sent, *call, pure=False)
+
+    most = TASKS_PER_WORKER * max(len(client.scheduler_info()["workers"]), 1)
+    running = as_completed(map(submit, islice(calls, most)))
+    try:
+        for future in running:
+            yield future.result()
+            for call in islice(calls, 1):
+                running.add(submit(call))
+    finally:
+        client.cancel(list(running.futures))
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _predict_file(
+    model: Any, file: Location, output: Path, watch: Watch | None, *, format: Any, selection: Selection
+) -> Counted:
+    """Write the labels of one file."""
+    arrow = pyarrow()
+    schema = arrow.schema([("label", arrow.array(model.classes_.tolist()).type), ("n_read", arrow.int32())])
+    if watch is not None:
+        schema = schema.append(arrow.field("audited", arrow.bool_()))
+    n_rows = n_bad = n_read = 0
+    output.parent.mkdir(parents=True, exist_ok=True)
+    open_writer = arrow.csv.CSVWriter if output.suffix == ".csv" else arrow.parquet.ParquetWriter
+    with writing_whole(output) as stream, open_writer(stream, schema) as writer:
+        for batch in read_batches(file, format, selection):
+            table, good = schema.empty_table(), np.zeros(0, dtype=np.bool_)
+            if batch.rows.size:
+                reading = _read(model, watch, batch, file.path, selection.skip_bad)
+                table = arrow.table([getattr(reading, name) for name in schema.names], schema=schema)
+                good = np.asarray(np.isfinite(reading.margin.reshape(len(reading), -1)).all(axis=1))
+                n_read += int(reading.n_read[good].sum())
+            places = np.full(batch.end - n_rows, -1)
+            places[batch.rows[good] - n_rows] = np.flatnonzero(good)
+            writer.write_table(table.take(arrow.array(places, mask=places < 0)))
+            n_rows, n_bad = batch.end, n_bad + int((places < 0).sum())
+    return Counted(n_rows, n_bad, n_read, watch)
+
+
+def _read(model: Any, watch: Watch | None, batch: Batch, path: Path, skip_bad: bool) -> Reading:
+    try:
+        if watch is not None:
+            return watch._reading(batch.X, skip_bad=skip_bad)
+        reading: Reading = model._reading(batch.X, full=isinstance(model, AttentiveLearner), skip_bad=skip_bad)
+        return reading
+    except ValueError as error:
+        rows = f"rows {batch.rows[0]:,} to {batch.rows[-1]:,}, counted from the first of them"
+        raise DataFileError(f"{path}, in {rows}: {error}") from error

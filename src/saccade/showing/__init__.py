@@ -1,1 +1,0 @@
-"""What a certified model shows of itself: its plan as an outline, and a card for notebooks."""

@@ -1,1 +1,0 @@
-"""A page about a fitted model, and its plots."""
