@@ -15,8 +15,8 @@ help: ## Show this list
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint,docs]'
 	@touch $@
 
-reproduce: .venv/installed ## Run the paper's experiments on MNIST: a table here and a page, saccade.html
-	@$(BIN)/saccade reproduce --out saccade.html
+reproduce: .venv/installed ## Run the paper's experiments on MNIST: verdicts here and a page, saccade.html
+	@$(BIN)/python -m reproduction --out saccade.html
 
 # Kernels take the fields of a plan as arguments.
 $(TEST_CACHE)/compiled: .venv/installed tests/compile_kernels.py src/saccade/reading/plan.py $(wildcard src/saccade/kernels/*.py)

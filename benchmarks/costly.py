@@ -8,6 +8,7 @@ cheapest of a path of models that is at least as accurate on the validation rows
 import warnings
 
 import numpy as np
+from mnist import load_mnist
 from record import keep
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
@@ -18,7 +19,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from saccade import attend
-from saccade.datasets import load_mnist
 
 SPLITS = 10
 

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from mnist import load_mnist
 from record import keep
 from sklearn.datasets import load_svmlight_file
 from sklearn.frozen import FrozenEstimator
@@ -28,7 +29,6 @@ from saccade.data.batches import BadRows, Wanted
 from saccade.data.columns import ParquetFile
 from saccade.data.libsvm import open_libsvm
 from saccade.data.reading import read_rows
-from saccade.datasets import load_mnist
 
 CALIBRATIONS = 11
 ROWS, GROUP, NAMES = 1_000_000, 100_000, [f"p{j}" for j in range(784)]

@@ -9,10 +9,10 @@ import tracemalloc
 from statistics import median
 
 import numpy as np
+from mnist import load_mnist
 from record import keep
 
 from saccade import Pegasos
-from saccade.datasets import load_mnist
 
 ROWS = 20_000
 # Seconds asked at the most: the first fit with nothing compiled, each further storage, the first fit with all compiled.

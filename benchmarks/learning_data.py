@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from mnist import load_mnist
 from sklearn.feature_extraction.text import TfidfVectorizer
-
-from saccade.datasets import load_mnist
 
 # Features are mixtures of so many hidden factors; the first few tell the classes apart.
 N_FACTORS, N_TELLING = 20, 4

@@ -15,13 +15,13 @@ from time import perf_counter
 import numpy as np
 import pandas as pd
 import polars as pl
+from mnist import load_mnist
 from record import keep
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from saccade import attend
-from saccade.datasets import load_mnist
 
 ROWS = 200_000
 

@@ -14,6 +14,7 @@ from time import perf_counter
 
 import numpy as np
 import pandas as pd
+from mnist import load_mnist
 from record import keep
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_classification
@@ -23,7 +24,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from saccade import Watch, attend
-from saccade.datasets import load_mnist
 from saccade.promises.watch import Counts, is_broken
 
 DELTA, ALPHA = 0.01, 0.05

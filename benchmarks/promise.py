@@ -12,6 +12,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import warnings
 
 import numpy as np
+from mnist import load_mnist
 from record import keep
 from scipy.stats import binom
 from sklearn.exceptions import ConvergenceWarning
@@ -19,7 +20,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from saccade import attend
-from saccade.datasets import load_mnist
 
 PAIRS = [(2, 3), (3, 0), (2, 9), (3, 8), (4, 9), (7, 9), (3, 5)]
 SPLITS = 200

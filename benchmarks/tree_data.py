@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-
-from saccade.datasets import load_mnist
+from mnist import load_mnist
 
 
 class Split(NamedTuple):

@@ -5,7 +5,10 @@ from pathlib import Path
 
 from saccade.version import __version__
 
-sys.path.insert(0, str(Path(__file__).parent / "extensions"))
+sys.path[:0] = [
+    str(Path(__file__).parent / "extensions"),
+    str(Path(__file__).parents[1]),
+]  # the latter for reproduction
 
 project = "saccade"
 author = "The saccade developers"

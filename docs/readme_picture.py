@@ -1,10 +1,10 @@
-"""Write docs/attention.svg, the README's picture: the page's own, with ink and paper of its own."""
+"""Write docs/attention.svg, the README's picture, from the experiments' page: ``python -m docs.readme_picture``."""
 
 from pathlib import Path
 
-from saccade.study.experiments.attention import watch
-from saccade.study.report.attention import picture
+from reproduction.attention import watch
+from reproduction.sections import attention
 
-svg = picture(watch((2, 3), seed=0)).replace("currentColor", "#1d2329")
-svg = svg.replace("<svg ", '<svg style="background: white" ', 1)
+[exhibit] = attention(watch((2, 3), seed=0)).exhibits
+svg = exhibit.svg.replace("currentColor", "#1d2329").replace("<svg ", '<svg style="background: white" ', 1)
 Path(__file__).with_name("attention.svg").write_text(svg, encoding="utf-8")

@@ -10,8 +10,8 @@ from scipy.stats import binom, norm
 from sklearn.base import clone
 
 from data import correlated
-from saccade import ConstantSTST, CurvedSTST, Full, PassiveAggressive, Pegasos, Perceptron
 from reproduction.mnist import load_mnist
+from saccade import ConstantSTST, CurvedSTST, Full, PassiveAggressive, Pegasos, Perceptron
 from saccade.exceptions import LevelNotHeldWarning
 from saccade.kernels.audit import SLOWEST_RATE
 from saccade.learners.record import TrainingRecord

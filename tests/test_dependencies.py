@@ -62,10 +62,10 @@ def test_nothing_is_declared_in_vain():
     assert declared("files", "report", "skops") <= used
 
 
-def test_what_the_tests_and_examples_import_is_declared():
+def test_imports_outside_of_the_package_are_declared():
     root = Path(__file__).parent.parent
-    paths = [*(root / "tests").glob("*.py"), *(root / "examples").glob("*.py")]
-    local = {path.stem for path in paths}
+    paths = [path for folder in ("tests", "examples", "reproduction") for path in (root / folder).rglob("*.py")]
+    local = {"reproduction", *(path.stem for path in paths)}
     used = set().union(*(imported(path.read_text()) for path in paths)) - local
     assert used <= declared("test") | {"markupsafe"}  # jinja2 is not to be had without it
 

@@ -17,7 +17,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 # The modules whose names are public.
-MODULES = ("saccade", "saccade.dask", "saccade.datasets", "saccade.exceptions", "saccade.simulate")
+MODULES = ("saccade", "saccade.dask", "saccade.exceptions", "reproduction.simulate")
 
 # Code and tables scroll in boxes of their own, and neither the page nor the article does.
 OVERFLOWS = """[document.documentElement, ...document.querySelectorAll(".bd-article-container")].some(

@@ -79,7 +79,7 @@ def test_a_value_that_is_not_read_may_be_anything():
     model = Pegasos(max_iter=3, random_state=0).fit(X, y)
     reading = model.read(X)
     row = int(np.flatnonzero(reading.stopped)[0])
-    last = model._plans[0].order[-1]
+    last = model.plans_[0].order[-1]
     bad = X[row : row + 1].copy()
     bad[0, last] = np.nan
     assert model.read(bad).label[0] == reading.label[row]
@@ -275,7 +275,7 @@ def test_with_several_classes_too_the_row_is_named():
     bad[again] = np.nan
     with pytest.raises(ValueError, match=rf"row {again}, feature 0\b"):
         model.read(bad)
-    unread = [plan.order[-1] for plan in model._plans]
+    unread = [plan.order[-1] for plan in model.plans_]
     bad[again] = X[again]
     bad[again, unread] = np.nan
     with pytest.raises(ValueError, match=rf"row {again}, feature {min(unread)}\b"):

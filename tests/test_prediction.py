@@ -29,7 +29,7 @@ def test_readings_agree_with_a_plain_loop(rows, boundary, order):
     model = Pegasos(boundary=boundary, order=order, random_state=0).fit(X, y)
     reading = model.read(X[:200])
     for i in range(200):
-        (margin,), n_read, stopped = read_row(model._plans[0], X[i])
+        (margin,), n_read, stopped = read_row(model.plans_[0], X[i])
         assert reading.margin[i] == pytest.approx(margin, rel=1e-9, abs=1e-9)
         assert (reading.n_read[i], reading.stopped[i]) == (n_read, stopped)
         assert reading.label[i] == int(reading.margin[i] > 0)
@@ -117,10 +117,18 @@ def test_more_classes_are_decided_as_the_full_margins_decide(boundary):
     np.testing.assert_array_equal(reading.margin[read_in_full], full[read_in_full])
 
 
+def test_variances_are_those_of_each_class_if_every_row_is_read_in_full(rows):
+    X, y = rows
+    model = Pegasos(boundary="constant", audit=1.0, cost="features", max_iter=1, random_state=0).fit(X, y)
+    [variances] = model.variances_
+    np.testing.assert_allclose(variances, [X[y == label].var(axis=0) for label in (0, 1)], rtol=0.05)
+    assert Pegasos(boundary="full").fit(X, y).variances_.size == 0
+
+
 def test_a_budget_decides_by_its_features_alone(rows):
     X, y = rows
     model = Pegasos(boundary=Budget(10), order="permuted", random_state=0).fit(X, y)
-    read = model._plans[0].order[:10]
+    read = model.plans_[0].order[:10]
     changed = X.copy()
     changed[:, np.setdiff1d(np.arange(90), read)] = np.nan
     np.testing.assert_array_equal(model.read(changed).label, model.read(X).label)

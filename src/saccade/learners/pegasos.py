@@ -79,6 +79,11 @@ class Pegasos(AttentiveLearner):
     training_ : TrainingRecord
         ``n_examples``, ``n_filtered``, ``n_skipped``, ``n_updates``, ``n_read``, ``n_read_filtered``, ``n_audited``,
         ``decision_error``, ``features_per_example``, ``features_per_filtered``.
+    plans_ : list of Plan
+        The plans that ``read`` follows: one for two classes, else one per class.
+    variances_ : array of shape (1, 2, features) or (classes, 2, features)
+        The variances of the features outside and inside of the class, estimated from the values read; 0 features if
+        the boundary never stops.
 
     Examples
     --------

@@ -83,6 +83,15 @@ class ReadingMixin:
         check_is_fitted(self)
         return [learner.plan for learner in self._learners]
 
+    @property
+    def variances_(self) -> NDArray[np.float64]:
+        """The variances of the features outside and inside of the class, estimated from the values read.
+
+        The shape is (1, 2, features) or (classes, 2, features), with 0 features if the boundary never stops. A
+        learner loaded from a file has none.
+        """
+        return np.array([learner.moments().var for learner in self._learners])
+
     def _run_in_full(self, source: Source) -> Outcome:
         """Read rows in full, by one pass for all classes; each of them counts what was read."""
         outcome = read_plan(Plan.in_full(self.coef_, self.intercept_), source, self.n_jobs)
