@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
+from saccade.models.saved import SavedModel
 from saccade.models.tables.assembling import assemble
 from saccade.models.tables.blocks import Block, Formula, Lookup, Raw, mapped
-from saccade.models.saved import SavedModel
 from saccade.models.tables.maps import (
     Bins,
     Clip,

@@ -359,6 +359,6 @@ def test_a_watch_counts_no_lazy_rows():
     model, frame = MODELS["linear"]()
     watch = Watch(model, share=1.0, random_state=0)
     for method in (watch.predict, watch.read):
-        with pytest.raises(TypeError, match=r"predict_parquet\(\.\.\., watch=watch\).*merge"):
+        with pytest.raises(TypeError, match=r"predict_files\(\.\.\., watch=watch, client=client\).*merge"):
             method(dd.from_pandas(frame, npartitions=2))
     assert watch.n_rows == 0

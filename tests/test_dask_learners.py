@@ -208,7 +208,7 @@ def test_what_is_remembered_is_not_collected_and_nothing_is_left_behind(client, 
     monkeypatch.setattr(tasks._OnCluster, "collect", spy)
     model = fitted(DaskPegasos(max_iter=3, random_state=0, client=client), X, y, split(4))
     assert model.training_.n_skipped > 0
-    assert len(collected) == 4 * (1 + model.n_iter_ + 1)
+    assert len(collected) == 4 * (1 + model.n_iter_)
     assert max(len(pickle.dumps(value)) for value in collected) < X.nbytes / 20
     for _ in range(200):  # futures are let go by another thread
         if not client.futures:

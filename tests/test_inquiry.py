@@ -6,6 +6,7 @@ import pickle
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from functools import cache
+from itertools import chain
 
 import attended
 import attended_trees
@@ -14,10 +15,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import reference
+from attended import answer
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from interpret.glassbox import ExplainableBoostingClassifier
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
@@ -26,25 +29,23 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, PolynomialFeatures, StandardScaler
 
 from data import correlated
-from effort import examples
 from saccade import attend
 
+pytestmark = pytest.mark.filterwarnings("ignore:Missing values detected:UserWarning")  # by EBMs
 DELTA = 0.05
 STATES = ["AK", "CA", "NY", "TX"]
-SHOWN = "wanted needed asked spent label leaning confidence certified lacked outside".split()
+SHOWN = ["wanted", "needed", "asked", "spent", "label", "leaning", "confidence", "certified", "lacked", "outside"]
 
 
-class Lengths(TransformerMixin, BaseEstimator):
+class Lengths(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """A transformer of texts that saccade does not know."""
 
     def fit(self, X, y=None):
+        self.n_features_in_, self.feature_names_in_ = 1, np.array(X.columns)
         return self
 
     def transform(self, X):
         return np.array([[len(str(value))] for value in np.asarray(X).ravel()], dtype=float)
-
-    def get_feature_names_out(self, names=None):
-        return ["length"]
 
 
 def pipeline(*, pairs):
@@ -53,8 +54,8 @@ def pipeline(*, pairs):
     columns = [
         ("imputed", imputed, ["age", "income"]),
         ("one-hot", OneHotEncoder(handle_unknown="ignore"), ["state"]),
-        ("ordinal", OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), ["job"]),
-        ("lengths", Lengths(), ["size"]),
+        ("job", OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), ["job"]),
+        ("size", Lengths() if pairs else OrdinalEncoder(), ["size"]),
         ("bare", "passthrough", ["debt", "hours", "late"]),
     ]
     return make_pipeline(ColumnTransformer(columns), LogisticRegression(max_iter=1000))
@@ -75,15 +76,12 @@ def table(classes=2, n_rows=3600):
     return X, np.array(["low", "middle", "high"])[y]
 
 
-def ebm():
-    return ExplainableBoostingClassifier(interactions=[(0, 1)], outer_bags=1, max_rounds=50, n_jobs=1, random_state=0)
-
-
+EBM = ExplainableBoostingClassifier(interactions=[(0, 1)], outer_bags=1, max_rounds=50, n_jobs=1, random_state=0)
 OTHERS = {
-    "pipeline": (lambda: pipeline(pairs=False), table, {}),
-    "pipeline, pairs": (lambda: pipeline(pairs=True), lambda: table(3), {"costs": {"age": 5.0}}),
-    "EBM": (ebm, table, {}),
-    "naive Bayes": (GaussianNB, lambda: attended_trees.table(categories=False), {}),
+    "pipeline": (pipeline(pairs=False), table, {}),
+    "pipeline, pairs": (pipeline(pairs=True), lambda: table(3), {"costs": {"age": 5.0}}),
+    "EBM": (EBM, table, {}),
+    "naive Bayes": (GaussianNB(), lambda: attended_trees.table(categories=False), {}),
 }
 LINEAR = ["two classes", "four classes", "groups"]
 TREES = [name for name in attended_trees.MODELS if name not in ("lightgbm, constant", "lightgbm, zeros")]
@@ -98,22 +96,16 @@ TAKE_MISSING |= dict.fromkeys(LINEAR, ([], []))
 
 @cache
 def made(name):
-    """Return a certified model, and rows that did not certify it."""
+    """Return a certified model, and rows that took no part in certifying it."""
     if name in LINEAR:
         attentive, rows = attended.attended(name)
         return attentive, rows[:400]
     if name in attended_trees.MODELS:
         return attended_trees.attended(name)
-    make, data, options = OTHERS[name]
+    model, data, options = OTHERS[name]
     X, y = data()
-    attentive = attend(make().fit(X[:800], y[:800]), X[800:3200], delta=DELTA, random_state=0, **options)
+    attentive = attend(model.fit(X[:800], y[:800]), X[800:3200], delta=DELTA, random_state=0, **options)
     return attentive, X[3200:].reset_index(drop=True)
-
-
-def answer(inquiry, row):
-    while inquiry.wanted is not None:
-        inquiry.tell(row[inquiry.wanted])
-    return inquiry
 
 
 def longest(name):
@@ -126,9 +118,6 @@ def shown(inquiry):
     return [*np.ravel(inquiry.margin), *(getattr(inquiry, name) for name in SHOWN)]
 
 
-# Labels and questions
-
-
 @pytest.mark.parametrize("name", KINDS)
 def test_an_inquiry_ends_with_the_label_and_margin_of_read(name):
     attentive, rows = made(name)
@@ -139,13 +128,10 @@ def test_an_inquiry_ends_with_the_label_and_margin_of_read(name):
     for i in range(60):
         inquiry, needed = attentive.inquire(), set()
         while inquiry.wanted is not None:
-            assert inquiry.wanted == inquiry.needed[0]
-            assert inquiry.label is None
-            assert not inquiry.certified
+            assert (inquiry.wanted, inquiry.label, inquiry.certified) == (inquiry.needed[0], None, False)
             needed |= set(inquiry.needed)
             inquiry.tell(rows.loc[i, inquiry.wanted])
-        assert needed == set(inquiry.asked), "every column called needed is asked for in the end"
-        assert len(inquiry.asked) == len(needed)
+        assert sorted(needed) == sorted(inquiry.asked), "every needed column is asked for, once"
         assert inquiry.label == inquiry.leaning == reading.label[i]
         np.testing.assert_array_equal(inquiry.margin, reading.margin[i])
         assert inquiry.certified == (not inquiry.outside)
@@ -156,12 +142,12 @@ def test_an_inquiry_ends_with_the_label_and_margin_of_read(name):
             assert inquiry.confidence == 1
 
 
-@pytest.mark.parametrize("name", ["forest", "forest, three", "adaboost"])
+@pytest.mark.parametrize("name", ["forest, three", "adaboost"])
 def test_trees_ask_only_for_columns_on_the_path_of_the_row(name):
     attentive, rows = made(name)
     trees, reading = attentive.estimator_.estimators_, attentive.read(rows)
-    plan = attentive.plan_
-    order = list(dict.fromkeys([*(plan.order if plan.unit.size == 0 else plan.unit[plan.order]), *range(len(trees))]))
+    plan, every = attentive.plan_, range(len(trees))
+    order = list(dict.fromkeys([*(plan.unit[plan.order] if plan.unit.size else plan.order), *every]))
     paths = [tree.decision_path(rows.to_numpy(dtype=np.float32)) for tree in trees]
     for i in range(60):
         nodes = [(trees[k].tree_, paths[k][i].indices) for k in order[: reading.n_read[i]]]
@@ -169,61 +155,49 @@ def test_trees_ask_only_for_columns_on_the_path_of_the_row(name):
         assert set(answer(attentive.inquire(), rows.iloc[i]).asked) == {rows.columns[column] for column in columns}
 
 
-STEPS = ["tell", "unavailable", "in advance", "several", "not finite", "unknown", "twice", "take back", "resume"]
+STEPS = ["wanted", "unavailable", "any", "several", "unknown", "twice", "take back", "resume"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
-@settings(max_examples=examples(150))
+@settings(max_examples=examples(300))
 @given(row=st.integers(0, 399), steps=st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 11)), max_size=15))
 def test_any_sequence_of_answers_ends_with_the_label_of_predict(name, row, steps):
     attentive, rows = made(name)
-    values, names, (takes_missing, _) = rows.iloc[row], list(rows), TAKE_MISSING[name]
+    values, names = rows.iloc[row], list(rows)
     price = {feature: float(position) for position, feature in enumerate(names)}  # the first is free
-    groups = {"first": names[:3], "second": names[4:6]}
-    purchase = {feature: group for group, features in groups.items() for feature in features}
-    inquiry, told = attentive.inquire(price, groups=groups), []
+    group = {feature: "record" if position in (1, 2, 4) else feature for position, feature in enumerate(names)}
+    inquiry, answers = attentive.inquire(price, groups=list(group.values())), []
     for step, position in steps:
-        before, feature, new = inquiry.to_json(), names[position % len(names)], {}
-        known = {told_feature for answers in told for told_feature in answers}
+        before, wanted, feature = inquiry.to_json(), inquiry.wanted, names[position % len(names)]
+        known = {*chain.from_iterable(answers)}
+        new = {
+            "wanted": {} if wanted is None else {wanted: values[wanted]},
+            "unavailable": {wanted: None} if wanted in TAKE_MISSING[name][0] else {},
+            "any": {feature: values[feature]},
+            "several": {each: values[each] for each in names[position:] if each not in known},
+            "unknown": {feature: values[feature], "no such column": 1.0},
+            "twice": {feature: values[feature], names.index(feature): values[feature]},
+        }.get(step, {})
         try:
-            match step:
-                case "tell" if inquiry.wanted is not None:
-                    new = {inquiry.wanted: values[inquiry.wanted]}
-                    inquiry.tell(values[inquiry.wanted])
-                case "unavailable" if inquiry.wanted in takes_missing:
-                    new = {inquiry.wanted: None}
-                    inquiry.tell(None)
-                case "in advance":
-                    new = {feature: values[feature]}
-                    inquiry.tell_many(new)
-                case "several":
-                    new = {each: values[each] for each in names[position:] if each not in known}
-                    inquiry.tell_many(new)
-                case "not finite":
-                    inquiry.tell_many({feature: math.inf})
-                case "unknown":
-                    inquiry.tell_many({"no such column": 1.0})
-                case "twice":
-                    inquiry.tell_many({feature: values[feature], names.index(feature): values[feature]})
-                case "take back":
-                    assert set(inquiry.take_back()) == set(told.pop())
-                case "resume":
-                    inquiry = attentive.resume(before)
-            told += [new] if new else []
-        except (ValueError, IndexError):
+            if step == "take back":
+                assert set(inquiry.take_back()) == set(answers.pop())
+            elif step == "resume":
+                inquiry = attentive.resume(before)
+            else:
+                inquiry.tell_many(new)
+                answers += [new] if new else []
+        except ValueError:
             assert inquiry.to_json() == before
-            if inquiry.label is None:
-                assert not new or set(new) & known, "values that fit are accepted"
+            refused = step in ("unknown", "twice") or wanted is None or set(new) & known
+            assert refused or (step == "take back" and not answers)
         assert shown(attentive.resume(inquiry.to_json())) == shown(inquiry)
-    while inquiry.wanted is not None:
-        told.append({inquiry.wanted: values[inquiry.wanted]})
-        inquiry.tell(values[inquiry.wanted])
-    unavailable = [feature for answers in told for feature, value in answers.items() if value is None]
-    filled = rows.iloc[[row]].assign(**dict.fromkeys(unavailable, np.nan))
-    assert inquiry.label == attentive.predict(filled.astype(rows.dtypes))[0]
-    bought = {purchase.get(feature, feature) for feature in inquiry.asked if not pd.isna(filled[feature].iloc[0])}
-    assert inquiry.spent == sum(price[each] for each in price if purchase.get(each, each) in bought)
+    answer(inquiry, values)
+    unavailable = [feature for told in answers for feature, value in told.items() if value is None]
+    filled = rows.iloc[[row]].assign(**dict.fromkeys(unavailable, np.nan)).astype(rows.dtypes)
+    assert inquiry.label == attentive.predict(filled)[0]
+    bought = {group[feature] for feature in inquiry.asked if not pd.isna(filled[feature].iloc[0])}
+    assert inquiry.spent == sum(price[feature] for feature in names if group[feature] in bought)
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -236,10 +210,8 @@ def test_known_values_are_not_asked_for_and_change_no_label(name):
         assert (everything.label, everything.asked, everything.spent) == (labels[i], (), 0)
         known = np.random.default_rng(i).permutation(names)[:3]
         inquiry = answer(attentive.inquire(known={feature: row[feature] for feature in known}), row)
-        plain = answer(attentive.inquire(), row)
         assert inquiry.label == labels[i]
-        assert set(inquiry.asked) == set(plain.asked) - set(known)
-        assert inquiry.spent <= plain.spent
+        assert set(inquiry.asked) == set(answer(attentive.inquire(), row).asked) - set(known)
 
 
 @pytest.mark.parametrize("name", ["two classes", "pipeline", "lightgbm"])
@@ -251,8 +223,6 @@ def test_a_column_without_a_value_in_a_series_is_still_asked_for(name):
         inquiry = attentive.inquire(known=row)
         assert inquiry.wanted == first
         assert inquiry.to_json() == attentive.inquire(known=row.dropna().to_dict()).to_json()
-    with pytest.raises(ValueError, match="no feature 'height'"):
-        attentive.inquire(known=pd.Series({"height": 3.0}))
 
 
 def test_columns_without_weight_are_never_asked_for():
@@ -267,9 +237,6 @@ def test_columns_without_weight_are_never_asked_for():
         inquiry = answer(attentive.inquire(known={"note": value}), rows.iloc[0])
         assert inquiry.certified
         assert attentive.resume(inquiry.to_json()).label == inquiry.label
-
-
-# Prices
 
 
 @pytest.mark.parametrize(
@@ -320,13 +287,10 @@ def test_costs_of_an_inquiry_replace_those_of_the_model_and_not_its_groups():
     assert answer(free, row).spent == 0
 
 
-# Unavailable values
-
-
 @pytest.mark.parametrize("name", ["two classes", "four classes", "pipeline", "pipeline, pairs", "naive Bayes"])
 def test_unavailable_values_are_imputed_as_in_the_reference(name):
     attentive, rows = made(name)
-    rng, every, margins = np.random.default_rng(0), np.arange(60), set()
+    rng, every, ends = np.random.default_rng(0), np.arange(60), set()
     rows = rows[:60].astype({"late": float} if "late" in rows else {})
     bare = [feature for feature in rows.select_dtypes("number") if feature not in TAKE_MISSING[name][0]]
     parts = attentive.additive_.values(rows, every)
@@ -347,18 +311,8 @@ def test_unavailable_values_are_imputed_as_in_the_reference(name):
         assert inquiry.certified == (not inquiry.lacked and not inquiry.outside)
         in_advance = answer(attentive.inquire(known=dict.fromkeys(absent)), row)
         assert (in_advance.label, in_advance.certified) == (inquiry.label, inquiry.certified)
-        margins.add((bool(absent), inquiry.certified))
-    assert {(True, True), (True, False)} <= margins
-
-
-def test_a_row_without_any_value_gets_the_label_of_the_mean_margin():
-    attentive, rows = attended.attended("two classes")
-    inquiry = answer(attentive.inquire(), dict.fromkeys(rows))
-    mean = attentive.full_margin(rows[1000:]).mean()
-    assert inquiry.margin == pytest.approx(mean, abs=0.1)
-    assert inquiry.label == int(inquiry.margin > 0)
-    assert (inquiry.certified, inquiry.lacked, inquiry.spent) == (False, True, 0)
-    assert 0.5 <= inquiry.confidence < 1
+        ends.add((bool(absent), inquiry.certified))
+    assert {(True, True), (True, False)} <= ends
 
 
 @pytest.mark.parametrize("name", [name for name in KINDS if TAKE_MISSING[name][0]])
@@ -383,68 +337,39 @@ def test_missing_values_that_the_model_takes_are_values_like_others(name):
     assert any(certified) or not seen, "a value that was missing in rows that certified the model may be missing"
 
 
-@pytest.mark.parametrize("name", ["gradient", "adaboost"])
-def test_trees_that_take_no_missing_values_refuse_them(name):
-    attentive, _ = made(name)
-    inquiry = attentive.inquire(known={"noise": 0.5})
-    before = inquiry.to_json()
-    for gap in (None, math.nan, np.float32("nan"), pd.NA):
-        with pytest.raises(ValueError, match=f"{inquiry.wanted!r}: the model takes no missing values"):
-            inquiry.tell(gap)
-    assert inquiry.to_json() == before
-
-
-def test_zeros_that_count_as_missing_are_values_and_have_a_price():
+def test_a_zero_that_counts_as_missing_is_a_value_with_a_price():
     attentive, rows = made("lightgbm, zeros")
-    for i in range(40):
-        row = rows.iloc[[i]].assign(age=0.0, income=1e-36)
-        inquiry = answer(attentive.inquire(), row.iloc[0])
-        assert inquiry.label == attentive.predict(row)[0]
-        assert inquiry.spent == len(inquiry.asked)
-
-
-# Values
+    row = rows.iloc[[0]].assign(age=0.0, income=1e-36)
+    inquiry = answer(attentive.inquire(), row.iloc[0])
+    assert inquiry.label == attentive.predict(row)[0]
+    assert inquiry.spent == len(inquiry.asked)
 
 
 @pytest.mark.parametrize(
     ("name", "values", "error", "message"),
     [
         ("two classes", {"height": 1.0}, ValueError, "no feature 'height'"),
-        ("lightgbm", {99: 1.0}, ValueError, "no feature 99"),
         ("two classes", {"f1": "tall"}, TypeError, "expected a number"),
-        ("two classes", {"f1": [1.0]}, TypeError, "expected a number"),
         ("two classes", {"f1": math.nan}, ValueError, "not finite"),
         ("pipeline", {"age": math.inf}, ValueError, "not finite"),
-        ("pipeline", {"age": "1.0"}, TypeError, "expected a number"),
-        ("pipeline", {"size": pd.Timestamp("2024-01-01")}, TypeError, "expected a number or a text"),
-        ("lightgbm", {"age": "old"}, TypeError, "expected a number"),
+        ("pipeline, pairs", {"size": pd.Timestamp("2024-01-01")}, TypeError, "expected a number or a text"),
+        ("gradient", {"age": None}, ValueError, "'age': the model takes no missing values"),
+        ("adaboost", {"age": pd.NA}, ValueError, "'age': the model takes no missing values"),
         ("lightgbm", {"age": 10**400}, ValueError, "not finite"),
         ("lightgbm", {"state": ["NY"]}, TypeError, "expected a number"),
         ("xgboost, categories", {"state": "Utah"}, ValueError, "'Utah' is none of the categories"),
         ("two classes", {"f1": 1.0, 1: 2.0}, ValueError, "already"),
-        ("two classes", {"f2": 1.0, "f0": 2.0}, ValueError, "already"),
+        ("two classes", {"f2": 1.0, "f11": 2.0}, ValueError, "already"),
         ("two classes", [1.0], TypeError, "Expected a dict"),
-        ("two classes", "f1", TypeError, "Expected a dict"),
+        ("two classes", dict.fromkeys(attended.NAMES[:-1], 1.7e308), ValueError, "overflows"),
     ],
 )
 def test_refused_values_leave_the_inquiry_as_it_was(name, values, error, message):
     attentive, rows = made(name)
-    inquiry = attentive.inquire(known={0: rows.iloc[0, 0]})
+    inquiry = attentive.inquire(known={rows.columns[-1]: rows.iloc[0, -1]})
     before = inquiry.to_json()
     with pytest.raises(error, match=message):
         inquiry.tell_many(values)
-    assert inquiry.to_json() == before
-
-
-def test_values_whose_margin_overflows_are_refused():
-    attentive, _ = made("two classes")
-    coef = attentive.additive_.coef[0]
-    huge = {name: 1.7e308 * np.sign(coef[j]) * (-1) ** j for j, name in enumerate(attended.NAMES)}
-    inquiry = attentive.inquire()
-    before = inquiry.to_json()
-    for refuse in (lambda: attentive.inquire(known=huge), lambda: inquiry.tell_many(huge)):
-        with pytest.raises(ValueError, match="overflows"):
-            refuse()
     assert inquiry.to_json() == before
 
 
@@ -485,14 +410,10 @@ def test_integer_categories_are_distinct_beyond_the_precision_of_floats():
         assert attentive.resume(inquiry.to_json()).label == inquiry.label == (key == keys[1])
 
 
-# Values that were never seen
-
-
 @pytest.mark.parametrize("name", ["two classes", "pipeline", "EBM", "naive Bayes", "lightgbm", "hist", "xgboost"])
 def test_a_number_outside_of_the_range_is_reported_and_not_certified(name):
     attentive, rows = made(name)
-    feature, inside = rows.columns[0], answer(attentive.inquire(), rows.iloc[0]).outside
-    assert inside == {}
+    feature = rows.columns[0]
     low, high = attentive.population_.low[0], attentive.population_.high[0]
     beyond = [np.nextafter(low, -np.inf), np.nextafter(high, np.inf), 1e6]
     for value in (low, high, *beyond):
@@ -504,37 +425,22 @@ def test_a_number_outside_of_the_range_is_reported_and_not_certified(name):
 
 @pytest.mark.parametrize("name", ["pipeline", "EBM", "lightgbm", "lightgbm, three", "hist", "xgboost, categories"])
 def test_a_category_that_no_certifying_row_had_is_reported_and_not_certified(name):
-    data = table if name in OTHERS else attended_trees.table
-    X, _ = data(classes=3) if name == "lightgbm, three" else data()
+    X, _ = (table if name in OTHERS else attended_trees.table)(classes=3 if name == "lightgbm, three" else 2)
     rows = X[800:3200]
     attentive = attend(made(name)[0].estimator_, rows[rows["state"] != "NY"], delta=DELTA, random_state=0)
-    for state in STATES:
+    unknown = {"pipeline": "inside", "EBM": "inside", "xgboost, categories": "refused"}.get(name, "outside")
+    for state in STATES if unknown == "refused" else [*STATES, "Utah"]:
         inquiry = answer(attentive.inquire(known={"state": state}), X.iloc[3])
-        assert inquiry.outside == ({"state": state} if state == "NY" else {})
-        assert inquiry.certified == (state != "NY")
-    assert attentive.inquire(known={"state": None}).outside == {}
-
-
-@pytest.mark.parametrize(
-    ("name", "feature", "outside"),
-    [
-        ("pipeline", "state", False),
-        ("pipeline", "job", True),
-        ("lightgbm", "state", True),
-        ("lightgbm, three", "state", True),
-        ("hist", "state", True),
-    ],
-)
-def test_an_unknown_category_is_outside_unless_certifying_rows_had_unknown_ones(name, feature, outside):
-    attentive, rows = made(name)
-    row = rows.iloc[[3]].astype({feature: object}).assign(**{feature: "Utah"})
-    inquiry = answer(attentive.inquire(known={feature: "Utah"}), rows.iloc[3])
-    assert inquiry.outside == ({feature: "Utah"} if outside else {})
-    assert inquiry.certified == (not outside)
-    if name in OTHERS:
-        assert inquiry.label == attentive.predict(row)[0]
-    else:
-        assert inquiry.label == answer(attentive.inquire(known={feature: None}), rows.iloc[3]).label
+        # Rows that certified the pipeline and the EBM had unknown states: any other is then as good as these.
+        outside = state == "NY" or (state == "Utah" and unknown == "outside")
+        assert inquiry.outside == ({"state": state} if outside else {})
+        assert inquiry.certified == (not outside)
+    missing = answer(attentive.inquire(known={"state": None}), X.iloc[3])
+    assert missing.outside == {}
+    assert missing.label == inquiry.label or unknown != "outside", "trees take an unknown category for a missing one"
+    if name == "pipeline":
+        assert inquiry.label == attentive.predict(X.iloc[[3]].assign(state="Utah"))[0]
+        assert attentive.inquire(known={"job": "Utah"}).outside == {"job": "Utah"}
 
 
 @pytest.mark.filterwarnings("ignore:.*negative value in categorical")
@@ -552,12 +458,7 @@ def test_category_codes_in_an_array_are_truncated_as_the_library_does():
         assert inquiry.outside == ({2: code} if code in (2.0, 2.5, 5.0) else {})
 
 
-# Confidence and the promise
-
-
-@pytest.mark.parametrize(
-    "name", ["two classes", "four classes", "pipeline", "naive Bayes", "lightgbm", "forest, three"]
-)
+@pytest.mark.parametrize("name", ["two classes", "four classes", "pipeline", "lightgbm", "forest, three"])
 def test_confidence_is_about_the_share_of_rows_with_the_leaning_label(name):
     attentive, rows = made(name)
     full = attentive.full_margin(rows)
@@ -566,8 +467,7 @@ def test_confidence_is_about_the_share_of_rows_with_the_leaning_label(name):
     inquiries = [attentive.inquire(known=row) for row in rows[list(known)].to_dict("records")]
     said = np.array([inquiry.confidence for inquiry in inquiries])
     right = np.array([inquiry.leaning for inquiry in inquiries]) == labels
-    assert (said >= 0).all()
-    assert (said <= 1).all()
+    assert ((said >= 0) & (said <= 1)).all()
     unsure, sure = np.array_split(np.argsort(said), 2)
     assert right[sure].mean() > right[unsure].mean()
     for half in (unsure, sure):
@@ -586,29 +486,20 @@ def test_a_class_without_a_promise_is_never_certified(name):
         assert inquiry.certified == (inquiry.label == first and not inquiry.outside)
 
 
-# Texts, processes and threads
-
-
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", [name for name in KINDS if name != "pipeline, pairs"])
 def test_an_inquiry_is_resumed_by_a_pickled_copy_of_its_model(name):
     attentive, row = longest(name)
-    inquiry = attentive.inquire({0: 5.0}, known={rows_last(name): row.iloc[-1]})
+    inquiry = attentive.inquire({0: 5.0}, known={row.size - 1: row.iloc[-1]})
     inquiry.tell(row[inquiry.wanted])
     again = pickle.loads(pickle.dumps(attentive)).resume(json.dumps(json.loads(inquiry.to_json())))
     assert shown(again) == shown(inquiry)
     assert shown(answer(again, row)) == shown(answer(inquiry, row))
 
 
-def rows_last(name):
-    return made(name)[1].columns[-1]
-
-
-@pytest.mark.parametrize(
-    ("name", "other"), [("two classes", "four classes"), ("two classes", "groups"), ("xgboost", "lightgbm")]
-)
-def test_an_inquiry_of_another_model_is_refused(name, other):
-    with pytest.raises(ValueError, match="another model"):
-        made(name)[0].resume(made(other)[0].inquire().to_json())
+def test_an_inquiry_of_another_model_is_refused():
+    for name, other in [("two classes", "four classes"), ("two classes", "groups"), ("xgboost", "lightgbm")]:
+        with pytest.raises(ValueError, match="another model"):
+            made(name)[0].resume(made(other)[0].inquire().to_json())
 
 
 def test_after_another_fit_inquiries_are_about_the_new_model():

@@ -379,7 +379,7 @@ def test_rows_are_counted_where_no_column_is_read():
 
 def test_a_watch_is_refused_with_what_to_do():
     watch = saccade.Watch(model_and_rows("linear, two classes")[0])
-    with pytest.raises(TypeError, match=r"would be lost.*watch\.attentive.*predict_parquet.*to_json.*merge"):
+    with pytest.raises(TypeError, match=r"would be lost.*watch\.attentive.*predict_files.*to_json.*merge"):
         saccade.mapper(watch)
 
 

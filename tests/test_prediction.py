@@ -10,7 +10,6 @@ from reference import read_row
 from data import correlated
 from saccade import Budget, ConstantSTST, CurvedSTST, Full, PassiveAggressive, Pegasos, Perceptron
 from saccade.planning.stst import checkpoints
-from saccade.reading.sources import column_source
 
 ORDERS = ["natural", "permuted", "sampled", "sampled-printed", "sorted"]
 
@@ -93,9 +92,6 @@ def test_predictions_are_the_full_computation_and_readings_stop_early(rows, lear
     np.testing.assert_array_equal(model.predict(X), full)
     np.testing.assert_allclose(model.decision_function(X), scores if classes == 3 else scores[:, 0], rtol=1e-9)
     np.testing.assert_array_equal(model.decision_function(X), model.full_margin(X))
-    predicted = model.predict_source(column_source(X))
-    np.testing.assert_array_equal(predicted.label, full)
-    assert not predicted.stopped.any()
     assert not np.allclose(reading.margin, model.decision_function(X))
     assert len(reading) == len(X)
 

@@ -1,8 +1,6 @@
-"""Private names of other packages: where they are used at all, that they still exist, and what happens without them."""
+"""Private names of other packages are used in few places."""
 
 import ast
-import subprocess
-import sys
 from pathlib import Path
 
 import numba
@@ -10,7 +8,7 @@ import numpy as np
 import pytest
 
 import saccade
-from saccade.kernels import compiling, prefetching
+from saccade.kernels import prefetching
 
 SOURCES = sorted(Path(saccade.__file__).parent.rglob("*.py"))
 
@@ -61,49 +59,6 @@ def test_the_inside_of_numba_is_seen_by_two_files_only(module):
     assert users <= {"caching.py", "prefetching.py"}
 
 
-def test_numba_knows_the_option_to_do_without_reference_counts():
-    assert compiling._without_reference_counts() == {"_nrt": False}, (
-        f"numba {numba.__version__} does not know _nrt: kernels count references, which is slower. "
-        "See saccade/kernels/compiling.py."
-    )
-
-
-def test_without_that_option_kernels_count_references(monkeypatch):
-    def older(**options):
-        if "_nrt" in options:
-            raise KeyError("Unrecognized options: {'_nrt'}")
-        return numba.njit(**options)
-
-    monkeypatch.setattr(compiling, "njit", older)
-    assert compiling._without_reference_counts() == {}
-
-
-REFUSING = """
-import numba
-njit = numba.njit
-def refusing(*function, **options):
-    if "_nrt" in options:
-        raise KeyError("Unrecognized options: {'_nrt'}")
-    return njit(*function, **options)
-numba.njit = refusing
-import numpy as np
-from saccade.kernels.reordering import shuffle
-rows = np.arange(20, dtype=np.uint32)
-shuffle(rows, 5, 1)
-print("_nrt" in shuffle.targetoptions, rows.tolist())
-"""
-
-
-def test_a_kernel_that_counts_references_gives_the_same(tmp_path, monkeypatch):
-    from saccade.kernels.reordering import shuffle
-
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    run = subprocess.run([sys.executable, "-c", REFUSING], capture_output=True, text=True, check=True)
-    rows = np.arange(20, dtype=np.uint32)
-    shuffle(rows, 5, 1)
-    assert run.stdout.split(maxsplit=1) == ["False", f"{rows.tolist()}\n"]
-
-
 def value_after_prefetch():
     """A kernel, compiled anew, that fetches ahead what it then returns."""
 
@@ -125,15 +80,3 @@ def test_prefetching_ends_as_an_instruction(dtype):
         f"numba {numba.__version__} does not take saccade's prefetch: learning is slower. "
         "See saccade/kernels/prefetching.py."
     )
-
-
-@pytest.mark.parametrize("error", [AttributeError, TypeError, NotImplementedError])
-def test_without_prefetching_the_values_are_the_same(monkeypatch, error):
-    def changed(*arguments):
-        raise error("numba is not what it was")
-
-    monkeypatch.setattr(prefetching, "_fetch", changed)
-    value = value_after_prefetch()
-    assert value(np.arange(6.0).reshape(2, 3), 1, 2) == 5
-    (code,) = value.inspect_llvm().values()
-    assert "llvm.prefetch" not in code

@@ -16,8 +16,6 @@ from saccade.exceptions import NotNumbersError
 from saccade.models.tables.assembling import assemble
 from saccade.models.tables.blocks import Block, Raw, mapped
 from saccade.models.tables.maps import Fill, Indicate, Scale
-from saccade.reading.arrays import ArraySource
-from saccade.reading.tables import ColumnSource
 
 ROWS = rows_of(300, gaps=0.2)
 MODEL = model_of()
@@ -218,7 +216,6 @@ def test_whole_numbers_with_gaps_are_the_same_in_every_library(pairs):
         pa.table({name: values.dictionary_encode() for name, values in small.items()}),
         np.array(list(zip(x, kind, strict=True)), dtype=object),
         np.array(list(zip(x, kind, strict=True)), dtype=float),
-        ArraySource(np.array(list(zip(x, kind, strict=True)), dtype=float)),
     ):
         np.testing.assert_array_equal(model.source(rows).values().sum(axis=1), expected)
 
@@ -252,14 +249,6 @@ def test_tables_without_rows_have_no_scores():
     for name in ("pandas", "pandas categories", "polars", "polars categories", "Arrow"):
         none = STORAGES[name].slice(0, 0) if name == "Arrow" else STORAGES[name][:0]
         assert MODEL.source(none).values().shape == (0, EXPECTED.shape[1])
-
-
-def test_codes_of_a_source_that_are_none_are_other_values():
-    codes = np.full((7, len(NAMES)), np.nan)
-    codes[:, 0] = [0, 3, 4, 17, -1, 0.5, np.inf]
-    values = MODEL.source(ColumnSource(codes.shape, lambda part: codes[:, part])).values()[:, 0]
-    table = MODEL.terms[0].table[:, 0]
-    np.testing.assert_array_equal(values, table[[0, 3, 4, 4, 4, 4, 4]])
 
 
 def test_sparse_rows_hold_numbers_and_codes():

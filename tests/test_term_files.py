@@ -14,6 +14,7 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from interpret.glassbox import ExplainableBoostingClassifier
+from saccade.models.tables.loaded import LoadedTerms
 from sklearn.compose import ColumnTransformer
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
@@ -30,7 +31,6 @@ from saccade.files.terms import terms_from, terms_parts
 from saccade.models.categories import Categories
 from saccade.models.tables.assembling import assemble
 from saccade.models.tables.blocks import Block, Foreign, Formula, Raw, mapped
-from saccade.models.tables.loaded import LoadedTerms
 from saccade.models.tables.maps import Fill
 from saccade.models.tables.terms import FormulaTerm, NoTerm
 

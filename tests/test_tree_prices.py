@@ -153,7 +153,6 @@ def test_ranges_and_gaps_are_by_column_and_moments_by_part():
         population = attentive.population_
         assert population.low.shape == population.high.shape == population.missing.shape == (len(NAMES),)
         assert population.mean.shape == population.variance.shape == (attentive.plan_.n_features,)
-        assert all(isinstance(column, int) for columns in population.spare for column in columns)
 
 
 def test_ranges_are_those_of_the_rows_that_plan_and_calibrate():

@@ -15,9 +15,8 @@
     └── PromiseBrokenError      audited rows say that a promise is broken, where that is to stop the work
 """
 
-import sys
+import inspect
 import warnings
-from types import FrameType
 from typing import Any
 
 __all__ = [
@@ -34,8 +33,7 @@ __all__ = [
 
 def warn(message: str, category: type[Warning]) -> None:
     """Warn at the line that called into saccade."""
-    level, frame = 1, sys._getframe()
-    caller: FrameType | None = frame
+    level, caller = 1, inspect.currentframe()
     while caller is not None and caller.f_globals.get("__name__", "").partition(".")[0] == "saccade":
         level, caller = level + 1, caller.f_back
     warnings.warn(message, category, stacklevel=level)

@@ -97,7 +97,7 @@ def _described(model: Any) -> dict[str, Any]:
         "parameters": {name: value for name, value in model.get_params(deep=False).items() if name != "estimator"},
     }
     if isinstance(model, AttentiveClassifier):
-        plan = model.plan_.describe(None if names is None else names.tolist())
+        plan = model.plan_.describe(model.additive_.unit_names)
         return record | {"columns": model.columns_, "certificate": str(model.certificate_), "plan": plan}
     return record | {"training": asdict(model.training_)}
 
@@ -108,7 +108,10 @@ def _plain(value: Any) -> Any:
 
 def _print_warning(message: Warning | str, *place: Any, **more: Any) -> None:
     """Print a warning in one line, without the place in the code that it comes from."""
-    print(f"saccade: {message}", file=sys.stderr)
+    from saccade.terminal import WIPE, is_watched
+
+    wipe = WIPE if is_watched() else ""  # progress may be shown there
+    print(f"{wipe}saccade: {message}", file=sys.stderr)
 
 
 def _stop(number: int, frame: Any) -> None:

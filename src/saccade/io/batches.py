@@ -16,7 +16,7 @@ from sklearn.datasets import load_svmlight_file
 
 from saccade.exceptions import DataFileError
 
-__all__ = ["Batch", "Location", "Selection", "find_files", "pyarrow", "read_batches"]
+__all__ = ["Batch", "Location", "Selection", "find_files", "format_of", "pyarrow", "read_batches"]
 
 # The format that the suffix of a name implies; it may be followed by .gz.
 SUFFIXES = {
@@ -111,13 +111,18 @@ def _format_of(path: Path) -> str | None:
     return SUFFIXES.get(Path(path.stem).suffix.lower() if suffix == ".gz" else suffix)
 
 
-def read_batches(file: Location, format: Any = None, selection: Selection = Selection()) -> Iterator[Batch]:
-    """Read a file of a format, which follows from its name if it is None."""
-    path = file.path
+def format_of(path: Path, format: Any = None) -> Any:
+    """Return the format of a file, which follows from its name if it is None."""
     kind = _format_of(path) if format is None else format
     if kind is None or (isinstance(kind, str) and kind not in FORMATS):
         what = f"The name of {path} does not tell its format" if kind is None else f"There is no format {kind!r}"
         raise DataFileError(f"{what}: pass format=, one of {', '.join(FORMATS)}, or a pyarrow.dataset.CsvFileFormat.")
+    return kind
+
+
+def read_batches(file: Location, format: Any = None, selection: Selection = Selection()) -> Iterator[Batch]:
+    """Read a file of a format, which follows from its name if it is None."""
+    kind = format_of(file.path, format)
     read = {"npy": _array_batches, "libsvm": _libsvm_batches, "libsvm-zero-based": _libsvm_batches}
     batches = read.get(kind, _table_batches) if isinstance(kind, str) else _table_batches
     try:
@@ -125,7 +130,7 @@ def read_batches(file: Location, format: Any = None, selection: Selection = Sele
     except DataFileError:
         raise
     except (ValueError, OSError) as error:  # Arrow's errors are such
-        raise DataFileError(f"{path} cannot be read: {str(error).rstrip('.')}. {REMEDY}.") from error
+        raise DataFileError(f"{file.path} cannot be read: {str(error).rstrip('.')}. {REMEDY}.") from error
 
 
 def _table_batches(file: Location, format: Any, selection: Selection) -> Iterator[Batch]:
@@ -261,7 +266,7 @@ def _readable(table: Any, rows: NDArray[np.intp], numbers: list[str], target: An
 
 def _labels(column: Any, rows: NDArray[np.intp]) -> NDArray[Any]:
     if column.null_count:
-        raise DataFileError(f"row {rows[np.argmax(np.asarray(column.is_null()))]} has no label. {REMEDY}")
+        raise ValueError(f"row {rows[np.argmax(np.asarray(column.is_null()))]} has no label")
     return np.array(column.to_pylist())
 
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
@@ -13,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from saccade.exceptions import DataFileError
-from saccade.io.batches import Batch, Selection, find_files, read_batches
+from saccade.io.batches import Batch, Selection, find_files, format_of, read_batches
 from saccade.learners.classifier import AttentiveLearner
 from saccade.reading.progress import Progress
 
@@ -70,6 +69,10 @@ def fit_files(
     """
     steps, learns = _taken_apart(learner)
     files, n_features = find_files(source, format), None
+    kind = format_of(files[0].path, format)
+    is_libsvm = isinstance(kind, str) and kind.startswith("libsvm")
+    if target is None and not is_libsvm:
+        raise DataFileError(f"Name the column of {files[0].path} with the labels: target=.")
     selection = Selection(target=target, kind=_as_they_are if steps else _number, skip_bad=skip_bad)
 
     def batches(selection: Selection, label: str, most: int = 1) -> Iterator[Batch]:
@@ -81,14 +84,12 @@ def fit_files(
                     progress.advance(batch.rows.size, number)
 
     labels = None if classes is None else np.unique(classes)
-    if labels is None or (target is None and n_features is None):
+    if labels is None or is_libsvm:
         found = set[Any]()
         alone = replace(selection, columns=()) if isinstance(target, str) else selection
         for batch in batches(alone, "Scanning"):
-            if batch.y is None:
-                raise DataFileError("Name the column with the labels: target=.")
-            found.update(np.unique(batch.y).tolist())
-            n_features = max(n_features or 0, batch.X.shape[1]) if sp.issparse(batch.X) else None
+            found.update(np.unique(np.asarray(batch.y)).tolist())
+            n_features = max(n_features or 0, batch.X.shape[1]) if is_libsvm else None
         labels = np.array(sorted(found)) if labels is None else labels
         selection = replace(selection, n_features=n_features)
     for k, step in enumerate(steps):

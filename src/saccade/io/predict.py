@@ -1,9 +1,9 @@
 """``predict_files``: labels for the rows of data files, one output for each input."""
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ __all__ = ["FilesPrediction", "predict_files"]
 
 # The file in the target folder that says whose labels it contains.
 MARKER = "_saccade.txt"
-TASKS_PER_WORKER = 2
+CALLS_PER_THREAD = 2
 
 
 class FilesPrediction(NamedTuple):
@@ -36,12 +36,13 @@ class FilesPrediction(NamedTuple):
     n_rows: int  #: rows of the other files
     n_bad: int  #: rows without a label, because a value could not be read
     n_read: int  #: features or trees read in all rows
+    noun: str  #: "features", "terms" or "trees"
 
     def __str__(self) -> str:
         each = self.n_read / max(self.n_rows - self.n_bad, 1)
         skipped = f", {self.n_skipped:,} of them already there" if self.n_skipped else ""
         bad = f", {self.n_bad:,} of them bad" if self.n_bad else ""
-        return f"{self.n_files:,} files{skipped}; {self.n_rows:,} rows{bad}; {each:.1f} parts read per row"
+        return f"{self.n_files:,} files{skipped}; {self.n_rows:,} rows{bad}; {each:.1f} {self.noun} read per row"
 
 
 def predict_files(
@@ -106,23 +107,45 @@ optional
     files, folder = find_files(source, format), Path(target)
     if any(folder.resolve() in (file.path.resolve(), *file.path.resolve().parents) for file in files):
         raise DataFileError(f"The target {target} contains data files that are to be read. Choose another folder.")
-    task = partial(_predict_file, format=format, selection=_selection(model, watch, skip_bad))
     kept = model._snapshot()
     _mark(folder, digest(kept))
+    if watch is not None:
+        kept.certificate_ = model.certificate_
     outputs = [_output(folder, file, format) for file in files]
     if len(set(outputs)) < len(outputs):
         raise DataFileError("Two files differ only in their suffix, so their outputs would have one name. Rename one.")
     waiting = [(file, out) for file, out in zip(files, outputs, strict=True) if not _is_newer(out, file.path)]
-    total = FilesPrediction(len(files), len(files) - len(waiting), 0, 0, 0)
+    selection, before = _selection(model, watch, skip_bad), 0 if watch is None else watch.n_rows
+    calls = (
+        Call(file, output, format, selection, None if watch is None else watch._part(before, number).to_json())
+        for number, (file, output) in enumerate(waiting)
+    )
+    n_rows = n_bad = n_read = n_done = 0
     with Progress("rows", label="Predicting", length=len(waiting)) as progress:
-        calls = ((file, out, None if watch is None else watch._part(k)) for k, (file, out) in enumerate(waiting))
-        for number, counted in enumerate(_spread(client, task, kept, calls), 1):
-            total = FilesPrediction(*total[:2], *(a + b for a, b in zip(total[2:], counted[:3], strict=True)))
-            progress.advance(counted.n_rows, number)
-            if watch is not None:
-                watch.merge(counted.watch)
+        results: Iterator[Counted]
+        if client is None:
+            results = (_predict_file(kept, call, lambda count: progress.advance(count, n_done)) for call in calls)
+        else:
+            results = _spread(client, kept, calls)
+        for counted in results:
+            n_rows, n_bad, n_read = n_rows + counted.n_rows, n_bad + counted.n_bad, n_read + counted.n_read
+            n_done += 1
+            progress.advance(0 if client is None else counted.n_rows, n_done)
+            if watch is not None and counted.watch is not None:
+                watch.merge(Watch.from_json(counted.watch, model))
                 watch._answer(None)
-    return total
+    noun = model.plan_.noun if isinstance(model, AttentiveClassifier) else "features"
+    return FilesPrediction(len(files), len(files) - len(waiting), n_rows, n_bad, n_read, noun)
+
+
+class Call(NamedTuple):
+    """One file to predict."""
+
+    file: Location
+    output: Path
+    format: Any
+    selection: Selection
+    watch: str | None  # that audits the rows of the file, as JSON
 
 
 class Counted(NamedTuple):
@@ -131,7 +154,7 @@ class Counted(NamedTuple):
     n_rows: int
     n_bad: int
     n_read: int
-    watch: Any
+    watch: str | None
 
 
 def _selection(model: Any, watch: Watch | None, skip_bad: bool) -> Selection:
@@ -181,55 +204,40 @@ def _mark(folder: Path, model: str) -> None:
     write_whole(marker, f"{model}\n".encode())
 
 
-def _spread(
-    client: Any, task: Callable[..., Counted], model: Any, calls: Iterator[tuple[Any, ...]]
-) -> Iterator[Counted]:
-    """Yield what a task returns for each call, on the workers of a client if there is one.
+def _spread(client: Any, model: Any, calls: Iterator[Call]) -> Iterator[Counted]:
+    """Yield the results of calls in their order, computed on the workers of a client.
 
-    Only a few tasks are submitted at a time, so that a broken promise stops those that follow.
+    Only a few calls are submitted at a time, so that a broken promise stops those that follow.
     """
-    if client is None:
-        yield from (task(model, *call) for call in calls)
-        return
-    from distributed import as_completed
-
-    running: Any
     sent = client.submit(_same, model)  # once, and again if the worker that has it is lost
-
-    def submit(call: tuple[Any, ...]) -> Any:
-        return client.submit(task, sent, *call, pure=False)
-
-    most = TASKS_PER_WORKER * max(len(client.scheduler_info()["workers"]), 1)
-    running = as_completed(map(submit, islice(calls, most)))
+    most = CALLS_PER_THREAD * max(sum(client.nthreads().values()), 1)
+    running = deque(client.submit(_predict_file, sent, call, pure=False) for call in islice(calls, most))
     try:
-        for future in running:
-            yield future.result()
-            for call in islice(calls, 1):
-                running.add(submit(call))
+        while running:
+            yield running.popleft().result()
+            running.extend(client.submit(_predict_file, sent, call, pure=False) for call in islice(calls, 1))
     finally:
-        client.cancel(list(running.futures))
+        client.cancel(list(running))
 
 
 def _same(value: Any) -> Any:
     return value
 
 
-def _predict_file(
-    model: Any, file: Location, output: Path, watch: Watch | None, *, format: Any, selection: Selection
-) -> Counted:
+def _predict_file(model: Any, call: Call, advance: Callable[[int], None] = lambda count: None) -> Counted:
     """Write the labels of one file."""
-    arrow = pyarrow()
+    arrow, watch = pyarrow(), None if call.watch is None else Watch.from_json(call.watch, model)
     schema = arrow.schema([("label", arrow.array(model.classes_.tolist()).type), ("n_read", arrow.int32())])
     if watch is not None:
         schema = schema.append(arrow.field("audited", arrow.bool_()))
     n_rows = n_bad = n_read = 0
-    output.parent.mkdir(parents=True, exist_ok=True)
-    open_writer = arrow.csv.CSVWriter if output.suffix == ".csv" else arrow.parquet.ParquetWriter
-    with writing_whole(output) as stream, open_writer(stream, schema) as writer:
-        for batch in read_batches(file, format, selection):
+    call.output.parent.mkdir(parents=True, exist_ok=True)
+    open_writer = arrow.csv.CSVWriter if call.output.suffix == ".csv" else arrow.parquet.ParquetWriter
+    with writing_whole(call.output) as stream, open_writer(stream, schema) as writer:
+        for batch in read_batches(call.file, call.format, call.selection):
             table, good = schema.empty_table(), np.zeros(0, dtype=np.bool_)
             if batch.rows.size:
-                reading = _read(model, watch, batch, file.path, selection.skip_bad)
+                reading = _read(model, watch, batch, call)
                 table = arrow.table([getattr(reading, name) for name in schema.names], schema=schema)
                 good = np.asarray(np.isfinite(reading.margin.reshape(len(reading), -1)).all(axis=1))
                 n_read += int(reading.n_read[good].sum())
@@ -237,10 +245,12 @@ def _predict_file(
             places[batch.rows[good] - n_rows] = np.flatnonzero(good)
             writer.write_table(table.take(arrow.array(places, mask=places < 0)))
             n_rows, n_bad = batch.end, n_bad + int((places < 0).sum())
-    return Counted(n_rows, n_bad, n_read, watch)
+            advance(places.size)
+    return Counted(n_rows, n_bad, n_read, None if watch is None else watch.to_json())
 
 
-def _read(model: Any, watch: Watch | None, batch: Batch, path: Path, skip_bad: bool) -> Reading:
+def _read(model: Any, watch: Watch | None, batch: Batch, call: Call) -> Reading:
+    skip_bad = call.selection.skip_bad
     try:
         if watch is not None:
             return watch._reading(batch.X, skip_bad=skip_bad)
@@ -248,4 +258,4 @@ def _read(model: Any, watch: Watch | None, batch: Batch, path: Path, skip_bad: b
         return reading
     except ValueError as error:
         rows = f"rows {batch.rows[0]:,} to {batch.rows[-1]:,}, counted from the first of them"
-        raise DataFileError(f"{path}, in {rows}: {error}") from error
+        raise DataFileError(f"{call.file.path}, in {rows}: {error}") from error

@@ -17,26 +17,8 @@ from saccade.kernels.caching import keep
 __all__ = ["exact", "inlined", "internal", "kernel", "loop"]
 
 
-def _without_reference_counts() -> dict[str, Any]:
-    """Return the option for it, which is private: seen to work with numba 0.59 to 0.68.
-
-    Where numba no longer knows it, references are counted and kernels are slower, but not wrong.
-    """
-    option: dict[str, Any] = {"_nrt": False}
-    try:
-        njit(**option)(lambda: None)
-    except (KeyError, TypeError):
-        return {}
-    return option
-
-
-# Nobody takes a kernel's address, so it needs no wrapper for C.
-_options: dict[str, Any] = {
-    "nogil": True,
-    "error_model": "numpy",
-    "no_cfunc_wrapper": True,
-    **_without_reference_counts(),
-}
+# The last two are not documented: kernels need no reference counts, and nobody takes their address in C.
+_options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 
 
 def _uncollected(compile_: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,10 +1,7 @@
 """Ask the memory for a value before it is needed.
 
-How numba lays out an array while it generates code is described nowhere and may change: this was seen to work with
-numba 0.59 to 0.68 and llvmlite 0.42 to 0.50. Where it fails, nothing is fetched ahead: kernels are slower, not wrong.
+How numba lays out an array while it generates code is not documented and may change; checked with numba 0.68.
 """
-
-from contextlib import suppress
 
 from llvmlite import ir
 from numba import types
@@ -30,8 +27,7 @@ def prefetch_far(typing_context, array, place):
 
 def _generate(level):
     def generate(context, builder, signature, arguments):
-        with suppress(AttributeError, IndexError, NotImplementedError, TypeError, ValueError):
-            _fetch(context, builder, signature, arguments, level)
+        _fetch(context, builder, signature, arguments, level)
         return context.get_dummy_value()
 
     return generate

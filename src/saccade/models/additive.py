@@ -85,6 +85,10 @@ class Additive(Protocol):
         """The names of the user's columns, where they are known."""
 
     @property
+    def unit_names(self) -> tuple[str, ...] | None:
+        """The names of the units, where they are columns or terms, and names are known."""
+
+    @property
     def n_columns(self) -> int:
         """How many columns the user's rows have."""
 

@@ -43,6 +43,11 @@ class LinearModel:
     categories: ClassVar[Mapping[int, Categories]] = MappingProxyType({})
 
     @property
+    def unit_names(self) -> tuple[str, ...] | None:
+        """The names of the columns."""
+        return self.columns
+
+    @property
     def n_columns(self) -> int:
         return int(self.coef.shape[1])
 

@@ -212,9 +212,9 @@ class Watch:
             self._all_in_full |= other._all_in_full
         return self
 
-    def _part(self, number: int) -> "Watch":
-        """Return a watch without counts that audits other rows, for a part of the rows; to be merged."""
-        seed = int(np.random.default_rng([self._seed, self.n_rows, number]).integers(2**31 - 1))
+    def _part(self, *key: int) -> "Watch":
+        """Return a watch without counts for a part of the rows, to be merged; the key decides which are audited."""
+        seed = int(np.random.default_rng([self._seed, *key]).integers(2**31 - 1))
         part = Watch(self.attentive, share=self.share, confidence=self.confidence, random_state=seed)
         part._all_in_full = self._all_in_full
         return part

@@ -51,6 +51,7 @@ class TreeModel:
     of_trees: ClassVar[bool] = True
     takes_objects: ClassVar[bool] = False
     as_held: ClassVar[frozenset[int]] = frozenset()
+    unit_names: ClassVar[None] = None
 
     @property
     def n_columns(self) -> int:
