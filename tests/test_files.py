@@ -6,7 +6,6 @@ import functools
 import os
 import pickle
 import random
-import re
 import struct
 from unittest.mock import Mock
 
@@ -22,7 +21,6 @@ from interpret.glassbox import ExplainableBoostingClassifier
 from lightgbm import LGBMClassifier
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectKBest
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
@@ -44,7 +42,7 @@ WOODS, OBJECTS = np.array(["ash", "elm", "fir", "oak"])[kinds], np.array(["no", 
 
 rng = np.random.default_rng(0)
 CITIES = ["Bonn", "Kyiv", "Oslo", "Riga"]
-NAMES = "city age debt hours income visits level member".split()
+NAMES = ["city", "age", "debt", "hours", "income", "visits", "level", "member"]
 TABLE = pd.DataFrame(rng.normal(size=(N, 24)).round(3), columns=[*NAMES, *(f"unused{k}" for k in range(16))])
 TABLE["city"], TABLE["member"] = rng.choice(CITIES, N).astype(object), rng.random(N) < 0.3
 TABLE["age"], TABLE["income"] = rng.integers(18, 80, N).astype(float), np.exp(3 + TABLE.income)
@@ -82,23 +80,23 @@ CATBOOST = CatBoostClassifier(20, verbose=0, allow_writing_files=False, thread_c
 HISTOGRAMS = HistGradientBoostingClassifier(max_iter=20, categorical_features="from_dtype", random_state=0)
 PRICES = {"costs": {"sample": 5.0, "f7": 2.0}, "groups": {"sample": ["f1", "f2", "f3"]}}
 PRINTED = {"boundary": saccade.ConstantSTST(0.2, "printed"), "order": "permuted"}
-FEW = {"boundary": saccade.Budget(9), "order": "sampled"}
+FEW, WEIGHTED = (
+    {"boundary": saccade.Budget(9), "order": "sampled"},
+    {"class_weight": {"no": 1.0, "yes": 3.0}, "audit": 0},
+)
 # The model, all of its rows and labels, and what attend is given; None for models that are saved as fit leaves them.
 MODELS = {
     "Pegasos": (Pegasos(random_state=0), X, y, None),
     "Pegasos, single": (Pegasos(random_state=0, average=False), X.astype(np.float32), y.astype(np.float32), None),
     "Pegasos, named": (Pegasos(0.1, random_state=1, **PRINTED), FRAME, y > 0, None),
-    "Pegasos, weighted": (Pegasos(class_weight={0: 1.0, 1: 3.0}, audit=0, random_state=0), X, y.astype(np.int8), None),
     "Perceptron, classes": (saccade.Perceptron(boundary=CurvedSTST(0.05), random_state=3), X4, WOODS, None),
     "passive-aggressive": (saccade.PassiveAggressive(random_state=0, **FEW), X, OBJECTS.astype("U10"), None),
-    "exponentiated gradient": (saccade.ExponentiatedGradient(random_state=0), X, OBJECTS, None),
+    "exponentiated gradient": (saccade.ExponentiatedGradient(random_state=0, **WEIGHTED), X, OBJECTS, None),
     "own learner": (AttentiveClassifier(delta=0.1, random_state=0), X, y, None),
     "logistic": (LogisticRegression(), X, y, {"delta": 0.1}),
     "logistic, classes": (LogisticRegression(), X4, WOODS, {"delta": 0.1}),
-    "logistic, levels": (LogisticRegression(), X, y, {"delta": {0: 0.1, 1: 0.3}}),
-    "logistic, accuracy": (LogisticRegression(), X, y, {"delta": 0.1, "promise": "accuracy"}),
-    "logistic, threshold": (LogisticRegression(), X, y, {"delta": 0.1, "threshold": 0.3}),
-    "logistic, curved": (LogisticRegression(), X, y, {"delta": 0.1, "boundary": CurvedSTST(0.01)}),
+    "logistic, curved": (LogisticRegression(), X, y, {"delta": {0: 0.1, 1: 0.3}, "boundary": CurvedSTST(0.01)}),
+    "logistic, threshold": (LogisticRegression(), X, y, {"delta": 0.1, "threshold": 0.3, "promise": "accuracy"}),
     "logistic, columns": (LogisticRegression(), X, y, {"delta": 0.1, "fewest": "columns", "costs": [*range(1, 21)]}),
     "logistic, costs": (make_pipeline(sp.StandardScaler(), LogisticRegression()), FRAME, y, {"delta": 0.1, **PRICES}),
     "pipeline": (pipeline(), TABLE, TWO, LOOSE),
@@ -112,7 +110,7 @@ MODELS = {
     "histograms": (HISTOGRAMS, CODES, TWO, LOOSE | {"threshold": 0.4}),
     "forest": (RandomForestClassifier(**SMALL, max_depth=6), NUMBERS, TWO, LOOSE),
 }
-LEARNERS = list(MODELS)[:7]
+LEARNERS = list(MODELS)[:6]
 CERTIFIED = [name for name, (*_, options) in MODELS.items() if options is not None]
 
 
@@ -124,9 +122,7 @@ def made(estimator, rows, labels, options):
     return saccade.attend(estimator, rows[FITTED:], labels[FITTED:], random_state=0, **options)
 
 
-@functools.cache
-def fitted(name):
-    return made(*MODELS[name])
+fitted = functools.cache(lambda name: made(*MODELS[name]))
 
 
 def reloaded(model, folder):
@@ -216,27 +212,18 @@ def test_loaded_model_knows_the_values_that_certified_it(tmp_path):
         assert (inquiry.outside, inquiry.certified) == (unseen, not unseen)
 
 
-def test_archive_of_pipeline_has_all_13_kinds_of_maps(tmp_path):
-    saccade.save(fitted("pipeline"), tmp_path / "model")
-    assert len(set(re.findall(rb'map\\": \\"(\w+)', (tmp_path / "model").read_bytes()))) == 13
-
-
 class OwnScaler(sp.StandardScaler):
     """A transformer that saccade does not know, and uses as it is."""
 
 
-def of_features(step):
-    return make_pipeline(step, LogisticRegression())
-
-
-DATES = np.array(["2020-01-01", "2021-01-01"], dtype="M8[D]")
+CUBE = sp.FunctionTransformer(lambda values: values**3)
 UNSAVEABLE = {
     "LogisticRegression cannot be saved, only Pegasos.*saccade.attend": (LogisticRegression(), X, y, None),
     "random_state=.* cannot be saved": (Pegasos(random_state=np.random.RandomState(0)), X, y, None),
-    "classes .* only numbers and texts": (Pegasos(), X, DATES[y], None),
+    "classes .* only numbers and texts": (Pegasos(), X, np.array(["2020", "2021"], dtype="M8[Y]")[y], None),
     "groups=.* cannot be saved": (LogisticRegression(), X, y, LOOSE | {"groups": {("a", 1): [1, 2]}}),
-    "<function .*lambda.* of column 'f": (of_features(sp.FunctionTransformer(lambda X: X**3)), FRAME, y, LOOSE),
-    "OwnScaler makes features of column 'f0'.*pickled": (of_features(OwnScaler()), FRAME[["f0"]], y, LOOSE),
+    "<function <lambda> .* of column 'f.*pickled": (make_pipeline(CUBE, LogisticRegression()), FRAME, y, LOOSE),
+    "OwnScaler .* column 'f0'.*pickled": (make_pipeline(OwnScaler(), LogisticRegression()), FRAME[["f0"]], y, LOOSE),
     "categories of column 1 cannot be saved": (HISTOGRAMS, FRAME.assign(f1=pd.cut(FRAME.f1, 3)), y, LOOSE),
 }
 
@@ -246,7 +233,7 @@ def test_unsaveable_model_is_refused_and_nothing_is_written(reason, tmp_path):
     model = made(*UNSAVEABLE[reason])
     with pytest.raises(TypeError, match=reason):
         saccade.save(model, tmp_path / "model")
-    with pytest.raises(NotFittedError):
+    with pytest.raises(ValueError, match="Pegasos instance is not fitted"):
         saccade.save(Pegasos(), tmp_path / "model")
     assert os.listdir(tmp_path) == []
 
@@ -271,23 +258,16 @@ def test_link_is_written_through_with_usual_permissions(tmp_path):
     assert (tmp_path / "model").stat().st_mode == (tmp_path / "other").stat().st_mode
 
 
-def test_file_with_one_wrong_bit_is_refused(tmp_path):
+def test_file_that_is_no_model_or_has_one_wrong_bit_is_refused(tmp_path):
     path = tmp_path / "model"
     saccade.save(fitted("Perceptron, classes"), path)
-    content, random_bits = path.read_bytes(), random.Random(0)
-    for bit in [*range(8 * 130), *random_bits.sample(range(8 * len(content)), 500)]:  # the digest ends before byte 130
-        changed = bytearray(content)
-        changed[bit // 8] ^= 1 << bit % 8
-        path.write_bytes(changed)
-        with pytest.raises(ModelFileError):
+    size, number = path.stat().st_size, int.from_bytes(path.read_bytes(), "little")
+    bits = [*range(8 * 130), *random.Random(0).sample(range(8 * size), 500)]  # the digest ends before byte 130
+    damaged = [(number ^ (1 << bit)).to_bytes(size, "little") for bit in bits]
+    for content in (b"", b"\0" * 7, b"\xff" * 100, b"{}", pickle.dumps({}), struct.pack("<Q", 2**62), *damaged):
+        path.write_bytes(content)
+        with pytest.raises(ModelFileError, match="model cannot be loaded"):
             saccade.load(path)
-
-
-@pytest.mark.parametrize("content", [b"", b"\0" * 7, b"\xff" * 100, b"{}", pickle.dumps({}), struct.pack("<Q", 2**62)])
-def test_file_that_is_no_model_is_refused(content, tmp_path):
-    (tmp_path / "model").write_bytes(content)
-    with pytest.raises(ModelFileError, match="model cannot be loaded"):
-        saccade.load(tmp_path / "model")
     with pytest.raises(FileNotFoundError):
         saccade.load(tmp_path / "nothing")
 
@@ -299,16 +279,19 @@ def forged(name, change, path):
     del archive.header["sha256"]
     change(archive)
     write_archive(path, archive.header, {own: array for own, array in archive.arrays.items() if array is not None})
+    path.write_bytes(signed(path.read_bytes().replace(rb"\"not a number\"", b"NaN".ljust(16))))
     return path
 
 
 def put(path, *values):
-    """Return changes that put a value into the header, or into the arrays, of an archive; None removes an array."""
-    *way, last = (int(key) if key.lstrip("-").isdigit() else key for key in path.split("/"))
+    """Return changes that put a value into the header or the arrays of an archive, by an array's first matching end."""
+    first, *way = (int(key) if key.lstrip("-").isdigit() else key for key in path.split("/"))
 
     def change(value, archive):
-        place = archive.arrays if (*way, last)[0] in archive.arrays else archive.header
-        functools.reduce(lambda inside, key: inside[key], way, place)[last] = value
+        name = next((own for own in archive.arrays if own.endswith(first)), None)
+        *outer, last = [name or first, *way]
+        place = archive.header if name is None else archive.arrays
+        functools.reduce(lambda inside, key: inside[key], outer, place)[last] = value
 
     return [functools.partial(change, value) for value in values]
 
@@ -323,86 +306,69 @@ def stops(*values):
     return together(*put("plan.checkpoints", np.array(values)), *put("plan.first", first), *put("plan.begins", first))
 
 
+NAN = "not a number"  # NaN in the header
 NESTED = functools.reduce(lambda block, _: {"maps": [], "inputs": [block]}, range(400), {"maps": [], "column": 4})
 ODD_BOUNDARIES = {"boundary": "os.system", "parameters": {}}, {"boundary": "Budget", "parameters": {"colour": 1}}
 LONG = {"dtype": "<U1", "labels": ["x" * 10**6, *map(str, range(3000))]}
-TERM, MAP = "terms/terms/24", "terms/terms/1/blocks/0/maps/2"  # the products of two columns, and np.tanh
 COUNTS = [[1, 1, 0, 0]], [[-1, 1, 0, 0], [1, 1, 0, 0]]
-EMPTY = put("population.codes", np.zeros(0)) + put("population.coded", np.zeros(0, int))
+EMPTY = put("codes", np.zeros(0)) + put("coded", np.zeros(0, int))
 ODD_CATEGORIES = [[77, True, False, "texts", []]], [[3, True, False, "O,O", [1]]]
+TERM, TANH = "terms/terms/24", "terms/terms/1/blocks/0/maps/2"  # products of two columns, and a function
 # What is saved, the reason for which a changed file is refused, and the changes.
 HOSTILE = [
-    ("Pegasos", "has format", put("format", 2, True, 1.0, None)),
-    ("Pegasos", "holds a 'Exec'", put("class", "Exec")),
-    ("Pegasos", "its field", put("class", ["Pegasos"]) + put("parameters", []) + put("training", {})),
-    ("Pegasos", "its field", put("n_iter_", -1, None) + put("t_", 1.5, 2**63, True)),
-    ("Pegasos", "not those of Pegasos", put("parameters/colour", "red") + put("parameters/lam", 10**400, -1.0)),
+    ("Pegasos", "has format|holds a 'Exec'", put("format", 2, True, 1.0, None) + put("class", "Exec")),
+    ("Pegasos", "its field", put("class", []) + put("parameters", []) + put("training", {}) + put("t_", -1, 1.5, True)),
+    ("Pegasos", "not those of Pegasos", put("parameters/lam", 10**400, -1.0, NAN) + put("parameters/colour", "red")),
     ("Pegasos", "its (lam|b.*) is", put("parameters/lam", {"path": "/"}) + put("parameters/boundary", *ODD_BOUNDARIES)),
-    ("Pegasos", "its classes", put("classes/labels", ["a", "b"], [1, 0], [0, 0], [0], [0, 10**400], [0, {}])),
+    ("Pegasos", "its classes", put("classes/labels", ["a", "b"], [1, 0], [0, 0], [0], [0, 10**400], [0, {}], [0, NAN])),
     ("Pegasos", "its classes", put("classes/dtype", "", "<f8,<f8", "O", "<U1") + put("classes", LONG, None)),
     ("Pegasos", "its names", put("names", ["a"], ["twice"] * 20, [*range(20)])),
-    ("Pegasos", "no array", put("coef", None) + put("plan.0.order", None)),
+    ("Pegasos", "'coef'|no features", put("coef", None, np.zeros((1, 20), int), np.zeros((1, 0)))),
     ("Pegasos", "not finite", put("coef/0/3", np.nan) + put("plan.0.weights/0/0", np.inf)),
-    ("Pegasos", "not float64", put("coef", np.zeros((1, 20), int)) + put("intercept", np.zeros(2))),
-    ("Pegasos", "no features", put("coef", np.zeros((1, 0)))),
-    ("logistic", "of the kind 'pickle'", put("kind", "pickle")),
-    ("logistic", "not those of Attentive", put("parameters/delta", -1) + put("parameters/order", "system")),
+    ("logistic", "kind|not those", put("kind", "pickle") + put("parameters/delta", -1) + put("parameters/order", "rm")),
     ("logistic", "plan is impossible", put("plan.order/0", 10**9) + put("plan.order", np.arange(60, dtype=np.uint32))),
-    ("logistic", "plan is impossible", put("plan.checkpoints/0", -5) + put("plan.checkpoints/-1", 21)),
     ("logistic", "plan is impossible", stops(2**62, -(2**63), -(2**62), 2) + stops(3, 4, 5, -(2**63))),
-    ("logistic", "plan is", put("plan.begins/1", 7) + put("plan.first/1", 9) + put("plan.weights", np.zeros((1, 1)))),
-    ("logistic", "regression is imp", put("regression.order/0", 999, -1) + put("regression.factor/0", 0.0)),
-    ("logistic", "prices are impossible", put("prices.purchase/0", 10**6, -1) + put("prices.price/0", -1.0)),
-    ("logistic", "certificate", put("certificate/delta", 10**400, 1e-12) + put("certificate/confidence", 1.0)),
+    ("logistic", "plan is", put("checkpoints/0", -5) + put("checkpoints/-1", 21) + put("weights", np.zeros((1, 1)))),
+    ("logistic", "(plan|regression) is", put("begins/1", 7) + put("first/1", 9) + put("regression.order/0", 999, -1)),
+    ("logistic", "impossible", put("factor/0", 0.0) + put("purchase/0", 10**6, -1) + put("price/0", -1.0)),
+    ("logistic", "certificate", put("certificate/delta", 10**400, 1e-12, NAN) + put("certificate/confidence", 1.0)),
     ("logistic", "certificate", put("certificate/promise", "all") + put("certificate/disagreement", -0.1)),
     ("logistic", "certificate", put("certificate/by_class", *COUNTS) + put("certificate/by_stage", [[1, 2, 3]])),
     ("logistic", "certificate", put("certificate/worse", 0.5) + put("certificate/features_per_row", 10**400, 21.0)),
     ("CatBoost", "about (19|60) trees", put("certificate/n_features", 19, 60)),  # of 20 with three outputs each
-    ("LightGBM", "codes", put("population.coded/3", 4, 2) + put("population.coded/0", -1) + together(*EMPTY)),
-    ("LightGBM", "codes", put("population.codes/0", 2.0, 1.0, np.nan) + put("population.codes/3", np.inf)),
-    ("LightGBM", "coded", put("population.coded", np.full(3, 3), np.full(4, 3.0), None)),
+    ("LightGBM", "codes", put("coded/3", 4, 2) + put("codes/0", 2.0, 1.0, np.nan) + put("codes/3", np.inf)),
+    ("LightGBM", "code", put("coded/0", -1) + put("coded", np.full(3, 3), np.full(4, 3.0), None) + together(*EMPTY)),
     ("LightGBM", "children", put("nodes.left/0", 2**31 - 2, -5, 1000) + put("nodes.left/1", 0)),  # 1000: another tree's
-    ("LightGBM", "one after another", put("nodes.root/-1", 2**31 - 1) + put("nodes.root/0", 1)),
-    ("LightGBM", "columns that there are not", put("nodes.column/0", 4, -1)),
-    ("LightGBM", "leaves that", put("nodes.threshold/-1", 0.0) + put("nodes.missing_left/-1", False)),
-    ("LightGBM", "leaves that", put("nodes.first_word/-1", 0)),
-    ("LightGBM", "beyond their words", put("nodes.first_word/0", 2**31 - 1) + put("nodes.n_words/0", 2**31 - 1)),
-    ("LightGBM", "scores that there are not", put("score/0", 9)),
-    ("LightGBM", "its number", put("least_category/0", -1e300) + put("sum.divisor/0", 0.0)),
-    ("LightGBM", "not finite", put("nodes.value/0/0", np.nan) + put("nodes.threshold/0", np.nan)),
+    ("LightGBM", "that there|begin", put("column/0", 4, -1) + put("score/0", 9) + put("root/-1", 2**31 - 1, 0)),
+    ("LightGBM", "leaves", put("threshold/-1", 0.0) + put("missing_left/-1", False) + put("first_word/-1", 0)),
+    ("LightGBM", "words|begin", put("first_word/0", 2**31 - 1) + put("n_words/0", 2**31 - 1) + put("root/0", 1)),
+    ("LightGBM", "number", put("least_category/0", -1e300) + put("divisor/0", 0.0)),
+    ("LightGBM", "not finite", put("value/0/0", np.nan) + put("nodes.threshold/0", np.nan)),
+    ("LightGBM", "its (cat|field)", put("trees/categories", *ODD_CATEGORIES) + put("trees/sum_dtype", "object")),
     ("LightGBM", "prices.purchase", put("trees/n_columns", 0, 2**31)),
-    (
-        "LightGBM",
-        "its categories|sum_dtype",
-        put("trees/categories", *ODD_CATEGORIES) + put("trees/sum_dtype", "object"),
-    ),
     ("EBM", "terms.[04]", put("terms.4.table", np.zeros((6, 3, 1))) + put("terms.0.edges.0/1", -1e9)),
+    ("pipeline", "purchase|terms", put("terms/n_columns", 0, 2**31) + put("terms", []) + put("terms/terms", [{}])),
     ("pipeline", "terms.0.table", put("terms.0.table", np.zeros((5, 1)), np.zeros((6, 2)), np.full((6, 1), np.inf))),
-    ("pipeline", "not finite", put("intercept/0", np.nan) + put("terms.5.edges/0", np.nan)),
-    ("pipeline", "column (0|2)", put("terms/terms/0/kind", "pieces") + put("terms/terms/2/kind", "table")),
-    ("pipeline", "terms.5", put("terms.5.edges/1", -1e9, 0.0) + put("terms.5.origin", np.zeros(9))),
-    ("pipeline", "without a constant", put("terms.5.coefficients", np.zeros((13, 1, 0)))),
-    ("pipeline", "needs the columns", put(f"{TERM}/columns", [2, 77], [2, 2], [2])),
-    ("pipeline", "no term that", put("terms/terms/0/kind", "pickle") + put("terms/terms/1/columns", [2])),
-    ("pipeline", "has no features", put(f"{TERM}/blocks", [])),
-    ("pipeline", "no block", put(f"{TERM}/blocks", [{"lookup": 0}]) + put("terms/terms/4/blocks", [NESTED])),
-    ("pipeline", "prices.purchase", put("terms/n_columns", 0, 2**31)),
-    ("pipeline", "terms", put("terms", []) + put("terms/terms", [{"kind": "none"}])),
+    ("pipeline", "finite|constant", put("intercept/0", np.nan) + put("terms.5.coefficients", np.zeros((13, 1, 0)))),
+    ("pipeline", "terms.5", put("terms.5.edges/1", -1e9, 0.0, np.nan) + put("terms.5.origin", np.zeros(9))),
+    (
+        "pipeline",
+        "column (0|2)|no term",
+        put("terms/terms/0/kind", "pieces", "rm") + put("terms/terms/2/kind", "table"),
+    ),
+    ("pipeline", "no term|needs", put("terms/terms/1/columns", [2]) + put(f"{TERM}/columns", [2, 77], [2, 2], [2])),
+    ("pipeline", "no (feat|bl)", put(f"{TERM}/blocks", [], [{"lookup": 0}]) + put("terms/terms/4/blocks", [NESTED])),
     ("pipeline", "and 16384 scores", put("classes", {"dtype": "<i8", "labels": [*range(2**14)]})),
     ("pipeline", "its categories", put("terms/categories/0", [0, 1], [0, True, False, "texts", CITIES])),
     ("pipeline", "not all different", put("terms/categories/0/4/1", "Bonn", "\ud800")),
-    ("pipeline", "no (map|function) that", put(MAP, {"map": "Foreign"}) + put(f"{MAP}/function", "save")),
+    ("pipeline", "no (map|function) that", put(TANH, {"map": "Foreign"}) + put(f"{TANH}/function", "save")),
+    (
+        "pipeline",
+        "blocks",
+        put(".places/0", 77) + put(".powers/0/0", -1) + put(".over/0", 0.0) + put(".knots", np.ones(2)),
+    ),
+    ("pipeline", "blocks", put("exponents", np.ones(2)) + put("quantiles/0", 1e9) + put("references", np.ones(2))),
 ]
-# Arrays of maps, by their last name, and what none of them may hold.
-IMPOSSIBLE = {
-    "places": [77],
-    "powers": [[1, -1]],
-    "knots": [0.0, 1.0],
-    "over": [0.0],
-    "quantiles": np.arange(20.0)[::-1],
-    "references": [0.0, 1.0],
-    "exponents": [0.4, 0.5],
-}
 
 
 @pytest.mark.parametrize(("name", "reason", "change"), [(*row, own) for *row, changes in HOSTILE for own in changes])
@@ -411,22 +377,14 @@ def test_hostile_file_is_refused_with_the_reason(name, reason, change, tmp_path)
         saccade.load(forged(name, change, tmp_path / "forged"))
 
 
-@pytest.mark.parametrize("name", IMPOSSIBLE)
-def test_impossible_map_is_refused_by_its_path(name, tmp_path):
-    def change(archive):
-        path = next(own for own in archive.arrays if own.endswith(f".{name}") and ".maps." in own)
-        archive.arrays[path] = np.array(IMPOSSIBLE[name])
-
-    with pytest.raises(ModelFileError, match=r"terms\.\d+\.blocks"):
-        saccade.load(forged("pipeline", change, tmp_path / "forged"))
-
-
 def test_term_of_many_columns_takes_little_memory(tmp_path):
     columns = [2, 3, *range(8, 24)]
     block = {"maps": [], "inputs": [{"maps": [], "column": column} for column in columns]}
-    wide = put(f"{TERM}/columns", columns) + put(f"{TERM}/blocks", [block])
-    (change,) = together(*wide, *put("terms.24.weights.0", np.ones((1, 18))))
-    assert saccade.load(forged("pipeline", change, tmp_path / "forged")).inquire().wanted is not None
+    wide = (
+        put(f"{TERM}/columns", columns) + put(f"{TERM}/blocks", [block]) + put("terms.24.weights.0", np.ones((1, 18)))
+    )
+    model = saccade.load(forged("pipeline", together(*wide)[0], tmp_path / "forged"))
+    assert model.inquire().wanted is not None
 
 
 def is_refused(path, name):
@@ -435,11 +393,8 @@ def is_refused(path, name):
         model = saccade.load(path)
     except ModelFileError:
         return True
-    rows = MODELS[name][1][:40]
-    if hasattr(model, "feature_names_in_"):
-        rows = pd.DataFrame(rows).set_axis(model.feature_names_in_, axis=1)
     with contextlib.suppress(ValueError):
-        model.read(rows)
+        model.read(MODELS[name][1][:40])
     with contextlib.suppress(ValueError):
         name in LEARNERS or answers(model.inquire(), collections.defaultdict(float))
     return False
@@ -447,9 +402,8 @@ def is_refused(path, name):
 
 def ways(entry, path=""):
     """Yield the path of everything in a header."""
-    for key, inside in (
-        entry.items() if isinstance(entry, dict) else enumerate(entry) if isinstance(entry, list) else ()
-    ):
+    items = entry.items() if isinstance(entry, dict) else enumerate(entry) if isinstance(entry, list) else ()
+    for key, inside in items:
         yield f"{path}{key}"
         yield from ways(inside, f"{path}{key}/")
 

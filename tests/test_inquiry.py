@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import reference
+import sklearn.preprocessing as sp
 from attended import answer
 from effort import examples
 from hypothesis import given, settings
@@ -26,7 +27,6 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, PolynomialFeatures, StandardScaler
 
 from data import correlated
 from saccade import attend
@@ -50,13 +50,14 @@ class Lengths(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 def pipeline(*, pairs):
     """Return a pipeline over raw columns: ``debt``, ``hours`` and ``late`` take no missing values."""
-    imputed = make_pipeline(SimpleImputer(), StandardScaler(), *([PolynomialFeatures(2)] if pairs else []))
+    imputed = make_pipeline(SimpleImputer(), sp.StandardScaler(), *([sp.PolynomialFeatures(2)] if pairs else []))
     columns = [
         ("imputed", imputed, ["age", "income"]),
-        ("one-hot", OneHotEncoder(handle_unknown="ignore"), ["state"]),
-        ("job", OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), ["job"]),
-        ("size", Lengths() if pairs else OrdinalEncoder(), ["size"]),
-        ("bare", "passthrough", ["debt", "hours", "late"]),
+        ("one-hot", sp.OneHotEncoder(handle_unknown="ignore"), ["state"]),
+        ("job", sp.OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), ["job"]),
+        ("size", Lengths() if pairs else sp.OrdinalEncoder(), ["size"]),
+        ("late", sp.OneHotEncoder(drop="first") if pairs else "passthrough", ["late"]),
+        ("bare", "passthrough", ["debt", "hours"]),
     ]
     return make_pipeline(ColumnTransformer(columns), LogisticRegression(max_iter=1000))
 
@@ -84,12 +85,12 @@ OTHERS = {
     "naive Bayes": (GaussianNB(), lambda: attended_trees.table(categories=False), {}),
 }
 LINEAR = ["two classes", "four classes", "groups"]
-TREES = [name for name in attended_trees.MODELS if name not in ("lightgbm, constant", "lightgbm, zeros")]
+TREES = [name for name in attended_trees.MODELS if name != "lightgbm, constant"]
 KINDS = [*LINEAR, *OTHERS, *TREES]
 # The columns that take missing values, and those of them that lacked values when the model was certified.
 ALL = attended_trees.NAMES
 TAKE_MISSING = {name: (ALL, ["age"] if name == "lightgbm, gaps" else []) for name in TREES}
-TAKE_MISSING |= dict.fromkeys(("adaboost", "gradient"), ([], []))
+TAKE_MISSING |= dict.fromkeys(("adaboost", "gradient"), ([], [])) | {"lightgbm, zeros": (ALL, ALL)}
 TAKE_MISSING |= dict.fromkeys(OTHERS, (["age", "income"], ["age", "income"])) | {"naive Bayes": ([], [])}
 TAKE_MISSING |= dict.fromkeys(LINEAR, ([], []))
 
@@ -100,8 +101,10 @@ def made(name):
     if name in LINEAR:
         attentive, rows = attended.attended(name)
         return attentive, rows[:400]
-    if name in attended_trees.MODELS:
-        return attended_trees.attended(name)
+    if name in TREES:
+        attentive, rows = attended_trees.attended(name)
+        zero = (rows.index % 3 == 0) & (name == "lightgbm, zeros")  # which counts as missing there
+        return attentive, rows.assign(age=rows["age"].mask(zero, 0.0))
     model, data, options = OTHERS[name]
     X, y = data()
     attentive = attend(model.fit(X[:800], y[:800]), X[800:3200], delta=DELTA, random_state=0, **options)
@@ -291,7 +294,7 @@ def test_costs_of_an_inquiry_replace_those_of_the_model_and_not_its_groups():
 def test_unavailable_values_are_imputed_as_in_the_reference(name):
     attentive, rows = made(name)
     rng, every, ends = np.random.default_rng(0), np.arange(60), set()
-    rows = rows[:60].astype({"late": float} if "late" in rows else {})
+    rows = rows[:60]
     bare = [feature for feature in rows.select_dtypes("number") if feature not in TAKE_MISSING[name][0]]
     parts = attentive.additive_.values(rows, every)
     for i in range(60):
@@ -312,7 +315,8 @@ def test_unavailable_values_are_imputed_as_in_the_reference(name):
         in_advance = answer(attentive.inquire(known=dict.fromkeys(absent)), row)
         assert (in_advance.label, in_advance.certified) == (inquiry.label, inquiry.certified)
         ends.add((bool(absent), inquiry.certified))
-    assert {(True, True), (True, False)} <= ends
+    assert (True, False) in ends
+    assert (True, True) in ends or "pipeline" in name, "what is missing and never read costs no certificate"
 
 
 @pytest.mark.parametrize("name", [name for name in KINDS if TAKE_MISSING[name][0]])
@@ -335,14 +339,6 @@ def test_missing_values_that_the_model_takes_are_values_like_others(name):
         assert inquiry.certified == (not unseen and not inquiry.outside)
         certified += [inquiry.certified] if set(inquiry.asked) & set(gone) & set(seen) else []
     assert any(certified) or not seen, "a value that was missing in rows that certified the model may be missing"
-
-
-def test_a_zero_that_counts_as_missing_is_a_value_with_a_price():
-    attentive, rows = made("lightgbm, zeros")
-    row = rows.iloc[[0]].assign(age=0.0, income=1e-36)
-    inquiry = answer(attentive.inquire(), row.iloc[0])
-    assert inquiry.label == attentive.predict(row)[0]
-    assert inquiry.spent == len(inquiry.asked)
 
 
 @pytest.mark.parametrize(
@@ -373,6 +369,18 @@ def test_refused_values_leave_the_inquiry_as_it_was(name, values, error, message
     assert inquiry.to_json() == before
 
 
+def test_values_that_a_model_refuses_together_are_named_and_not_accepted():
+    X = pd.DataFrame(np.random.default_rng(0).uniform(1, 2, (900, 2)), columns=["a", "b"])
+    product = sp.PolynomialFeatures((2, 2), interaction_only=True, include_bias=False)
+    root = make_pipeline(product, sp.FunctionTransformer(np.sqrt), LogisticRegression()).fit(X, X["a"] * X["b"] > 2)
+    attentive = attend(root, X, delta=DELTA, when_too_few="read", random_state=0)
+    inquiry = attentive.inquire(known={"a": -1.0})
+    with pytest.raises(ValueError, match=r"together: column 'a' = -1\.0, column 'b' = 2\.0"):
+        inquiry.tell(2.0)
+    inquiry.tell(-3.0)
+    assert inquiry.label == root.predict(pd.DataFrame({"a": [-1.0], "b": [-3.0]}))[0]
+
+
 @pytest.mark.parametrize("name", ["two classes", "pipeline", "lightgbm"])
 def test_an_inquiry_with_a_label_accepts_nothing_until_an_answer_is_taken_back(name):
     attentive, row = longest(name)
@@ -394,7 +402,9 @@ def test_an_inquiry_with_a_label_accepts_nothing_until_an_answer_is_taken_back(n
 
 
 @pytest.mark.parametrize("kind", [float, int, bool, np.float32, np.int8, np.bool_, Decimal])
-@pytest.mark.parametrize(("name", "feature"), [("two classes", "f1"), ("pipeline", "late"), ("lightgbm", "age")])
+@pytest.mark.parametrize(
+    ("name", "feature"), [("two classes", "f1"), ("pipeline", "late"), ("pipeline, pairs", "late")]
+)
 def test_numbers_of_any_type_are_the_same_value(name, feature, kind):
     attentive, _ = made(name)
     assert attentive.inquire(known={feature: kind(1)}).confidence == attentive.inquire(known={feature: 1.0}).confidence
@@ -403,7 +413,7 @@ def test_numbers_of_any_type_are_the_same_value(name, feature, kind):
 def test_integer_categories_are_distinct_beyond_the_precision_of_floats():
     keys = np.array([2**53, 2**53 + 1])
     X = pd.DataFrame({"key": np.tile(keys, 300)})
-    model = make_pipeline(ColumnTransformer([("key", OneHotEncoder(), ["key"])]), LogisticRegression())
+    model = make_pipeline(ColumnTransformer([("key", sp.OneHotEncoder(), ["key"])]), LogisticRegression())
     attentive = attend(model.fit(X, X["key"] == keys[1]), X, delta=DELTA, random_state=0)
     for key in keys.tolist():
         inquiry = attentive.inquire(known={"key": key})
@@ -441,6 +451,14 @@ def test_a_category_that_no_certifying_row_had_is_reported_and_not_certified(nam
     if name == "pipeline":
         assert inquiry.label == attentive.predict(X.iloc[[3]].assign(state="Utah"))[0]
         assert attentive.inquire(known={"job": "Utah"}).outside == {"job": "Utah"}
+
+
+def test_numbers_in_a_column_of_texts_are_codes_where_the_library_takes_codes():
+    attentive, rows = made("lightgbm")
+    for code, state in enumerate(STATES):
+        margins = [answer(attentive.inquire(known={"state": given}), rows.iloc[5]).margin for given in (state, code)]
+        assert margins[0] == margins[1]
+    assert made("hist")[0].inquire(known={"state": 2}).outside == {"state": 2.0}
 
 
 @pytest.mark.filterwarnings("ignore:.*negative value in categorical")
@@ -486,12 +504,13 @@ def test_a_class_without_a_promise_is_never_certified(name):
         assert inquiry.certified == (inquiry.label == first and not inquiry.outside)
 
 
-@pytest.mark.parametrize("name", [name for name in KINDS if name != "pipeline, pairs"])
-def test_an_inquiry_is_resumed_by_a_pickled_copy_of_its_model(name):
+@pytest.mark.parametrize("name", KINDS)
+def test_an_inquiry_is_resumed_by_a_copy_of_its_model(name):
     attentive, row = longest(name)
     inquiry = attentive.inquire({0: 5.0}, known={row.size - 1: row.iloc[-1]})
     inquiry.tell(row[inquiry.wanted])
-    again = pickle.loads(pickle.dumps(attentive)).resume(json.dumps(json.loads(inquiry.to_json())))
+    copy = made.__wrapped__(name)[0] if name == "pipeline, pairs" else pickle.loads(pickle.dumps(attentive))
+    again = copy.resume(json.dumps(json.loads(inquiry.to_json())))
     assert shown(again) == shown(inquiry)
     assert shown(answer(again, row)) == shown(answer(inquiry, row))
 
@@ -513,15 +532,11 @@ def test_after_another_fit_inquiries_are_about_the_new_model():
     np.testing.assert_array_equal([answer(attentive.inquire(), row).margin for row in X[:20]], reading.margin)
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"saccade inquiry": 1}', "[" * 100_000])
-def test_a_text_that_is_not_an_inquiry_is_refused(text):
-    with pytest.raises(ValueError, match="not an inquiry"):
-        made("two classes")[0].resume(text)
-
-
 @pytest.mark.parametrize(
     ("written", "changed", "message"),
     [
+        ('{"saccade', "[" * 100_000, "not an inquiry"),
+        ('"known"', '"something"', "not an inquiry"),
         ('inquiry": 1', 'inquiry": 2', "format 2"),
         ('"told": []', '"told": [[[1, "x"]]]', "not an inquiry"),
         ('"told": []', '"told": [[[1, 1], [1, 1]]]', "twice"),

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from saccade.planning import changes as counting
 from saccade.planning.changes import Changes
-from saccade.planning.tuning import Z_GRID, Choice
+from saccade.planning.tuning import Z_GRID
 
 
 def drawn(seed, n_classes, rows=60, checkpoints=5):
@@ -41,7 +41,6 @@ def test_changes_are_those_of_rows_that_stop_at_the_first_clear_checkpoint(seed,
     for step in range(0, Z_GRID.size, 3):
         expected = stopped_row_by_row(changes, full, label, reached, Z_GRID[step])
         np.testing.assert_allclose(curves.at(np.full(n_classes, step)), expected, atol=1e-12)
-    np.testing.assert_allclose(changes.at(0), stopped_row_by_row(changes, full, label, reached, 0.0), atol=1e-12)
 
 
 @settings(deadline=None, max_examples=20)
@@ -54,11 +53,3 @@ def test_many_classes_are_counted_as_few_are(seed):
         listed = changes.by_threshold(reached, np.arange(5), Z_GRID)
     steps = np.random.default_rng(seed).integers(0, Z_GRID.size, 4)
     np.testing.assert_allclose(tabled.at(steps), listed.at(steps), atol=1e-12)
-
-
-def test_a_forced_decision_comes_by_and_by():
-    choice = Choice(0.0, np.arange(3), True, np.array([1.0, np.inf]))
-    demanded = np.array([4.0, 2.0, 1.0])
-    np.testing.assert_array_equal(choice.thresholds(5.0, demanded)[0], [20.0, 10.0, 5.0])
-    assert 0 < choice.thresholds(2.0, demanded)[0, -1] < 2.0
-    np.testing.assert_array_equal(choice.thresholds(1.0, demanded), [[4.0, 2.0, 0.0], [np.inf, np.inf, 0.0]])

@@ -10,12 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from saccade.cluster.mixing import learn_from_partitions
 from saccade.cluster.tasks import client_or_default, tasks_of
-from saccade.learners.alarms import warn_if_level_not_held
 from saccade.learners.classifier import AttentiveLearner, all_or_nothing
 from saccade.learners.exponentiated_gradient import ExponentiatedGradient
 from saccade.learners.passive_aggressive import PassiveAggressive
 from saccade.learners.pegasos import Pegasos
 from saccade.learners.perceptron import Perceptron
+from saccade.learners.record import warn_if_level_not_held
 
 __all__ = ["DaskExponentiatedGradient", "DaskPassiveAggressive", "DaskPegasos", "DaskPerceptron"]
 

@@ -4,7 +4,6 @@ import math
 
 from saccade.kernels.blocks import gather, weigh
 from saccade.kernels.compiling import inlined, kernel
-from saccade.kernels.reading import is_clear
 
 
 @inlined
@@ -51,10 +50,3 @@ def find_stops(reached, label, lower, upper, stop):
                 clear = reached[i, k] >= upper[label[i, k], k]
             k += not clear
         stop[i] = k
-
-
-@kernel
-def find_clear(scores, lower, upper, clear):
-    """Find the rows (rows, scores) that a checkpoint decides."""
-    for s in range(scores.shape[0]):
-        clear[s] = is_clear(scores[s], lower, upper)

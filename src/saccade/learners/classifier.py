@@ -16,12 +16,11 @@ from sklearn.utils import check_random_state, compute_class_weight
 from saccade.exceptions import OtherVersionWarning, warn
 from saccade.kernels.reordering import shuffle
 from saccade.kernels.state import EXPONENTIATED, STEP
-from saccade.learners.alarms import warn_if_level_not_held
 from saccade.learners.course import Course, Patience, take_loss
 from saccade.learners.online import OnlineLearner, UpdateRule, new_learner
 from saccade.learners.passes import new_memory
 from saccade.learners.reading import ReadingMixin
-from saccade.learners.record import TrainingRecord
+from saccade.learners.record import TrainingRecord, warn_if_level_not_held
 from saccade.learners.remembered import Remembered, digest_of_rows
 from saccade.planning.boundaries import Budget, as_boundary
 from saccade.planning.orders import CODES

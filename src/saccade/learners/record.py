@@ -1,14 +1,19 @@
-"""What a learner did while it learned."""
+"""The record of what a learner did while it learned, and a warning if it did not hold its level."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import bdtrc
 
+from saccade.exceptions import LevelNotHeldWarning, warn
 from saccade.kernels import state
 
-__all__ = ["TrainingRecord"]
+__all__ = ["TrainingRecord", "warn_if_level_not_held"]
+
+# The probability of a false alarm when the audit's count is tested against the level.
+ALARM = 0.01
 
 
 @dataclass(frozen=True)
@@ -52,3 +57,17 @@ class TrainingRecord:
         """Add up the counters of the kernels."""
         total = sum(counters, start=np.zeros(state.COUNTERS_SIZE, dtype=np.int64)).tolist()
         return cls(**{name: total[getattr(state, name.upper())] for name in cls.__dataclass_fields__})
+
+
+def warn_if_level_not_held(delta: float | None, record: TrainingRecord) -> None:
+    """Warn if significantly more audited examples were missed than the level allows."""
+    if delta is None or not record.decision_error > delta:
+        return
+    p_value = bdtrc(record.n_missed - 1, record.n_important, delta)
+    if p_value < ALARM:
+        warn(
+            f"The level delta={delta} was not held while learning: of {record.n_important} audited important "
+            f"examples {record.n_missed} would have been filtered, {record.decision_error:.1%}. More passes "
+            "(max_iter) or a larger audit let the boundary settle; a smaller delta makes it more cautious.",
+            LevelNotHeldWarning,
+        )

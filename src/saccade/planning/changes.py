@@ -34,11 +34,6 @@ class Changes:
         entry = ((loss < 0) * labels.n_classes + labels.full[:, None]) * labels.n_classes + label
         return cls(loss, entry.astype(np.intp), labels.n_classes)
 
-    def at(self, k: int) -> Reals:
-        """Return the shares of rows whose label changes, (2, classes, classes), if all are decided at checkpoint k."""
-        entries = self.entry[:, k][self.loss[:, k] != 0]
-        return self.shares(np.bincount(entries, minlength=2 * self.n_classes**2))
-
     def by_threshold(self, reached: Reals, chosen: NDArray[np.intp], grid: Reals) -> "Curves":
         """Return the same for thresholds z of a grid, which begins with the largest.
 

@@ -90,14 +90,11 @@ def _conditional_families(
     def family(promise: Promise) -> Family:
         choice = tune(trial, promise, goal.allowed(promise))
         chosen = [predictors[k] for k in choice.checkpoints]
-        demanded = trial.demanded(choice.exponent)[choice.checkpoints]
 
         def plan(factor: float) -> Plan:
-            return (
-                whole
-                if np.isinf(factor)
-                else plan_of(priced.scores, features, chosen, choice.thresholds(factor, demanded))
-            )
+            if np.isinf(factor):
+                return whole
+            return plan_of(priced.scores, features, chosen, choice.thresholds(factor, trial.predicted.sigma))
 
         return Family(np.concatenate([[np.inf], _safer(choice.z), FACTORS]), plan)
 

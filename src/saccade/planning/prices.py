@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Basket", "Feature", "Prices", "group_names", "places_of", "position_of", "price_list"]
+__all__ = ["Basket", "Feature", "Prices", "places_of", "position_of", "price_list"]
 
 Reals = NDArray[np.float64]
 Feature = str | int  # the name where names are known, else the index
@@ -107,21 +107,6 @@ def price_list(costs: Any, groups: Any, n_features: int, names: Sequence[str] | 
     single = np.flatnonzero(purchase < 0)
     purchase[single] = len(price) + np.arange(single.size)
     return Prices(purchase, np.concatenate([price, own[single]]))
-
-
-def group_names(groups: Any, prices: Prices, names: Sequence[str] | None) -> dict[int, str]:
-    """Return what users call the purchases that bring several features: numbers where the prices are of other groups.
-
-    >>> group_names({"sample": [0, 2]}, price_list(None, {"sample": [0, 2]}, 3, None), None)
-    {0: 'sample'}
-    """
-    try:
-        members = _members(groups, prices.purchase.size, places_of(names))
-    except (TypeError, ValueError):  # they were changed since
-        members = {}
-    called = {purchase: str(group) for purchase, group in enumerate(members)}
-    same = all(np.array_equal(prices.members(k), sorted(of)) for k, of in enumerate(members.values()))
-    return {k: called.get(k, f"group {k}") if same else f"group {k}" for k in prices.groups.tolist()}
 
 
 def places_of(names: Sequence[str] | None) -> dict[str, int]:

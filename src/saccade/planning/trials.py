@@ -48,11 +48,6 @@ class Trial:
     everything: Reals  # (rows,) what reading every feature costs; one entry likewise
     continues: NDArray[np.bool_]  # whether a checkpoint goes on from the sums of the one before
 
-    def demanded(self, exponent: float) -> Reals:
-        """Return the thresholds for z = 1."""
-        product: Reals = self.predicted.sigma * (self.sizes / 16.0) ** exponent
-        return product
-
 
 def predict_scores(
     priced: Priced,

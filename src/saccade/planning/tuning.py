@@ -1,6 +1,6 @@
 """Thresholds and checkpoints of least expected cost among those whose errors a promise allows."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,144 +13,80 @@ __all__ = ["Choice", "tune"]
 
 Reals = NDArray[np.float64]
 
-# Exponents p in the threshold τ_k = z·σ_k·(k/16)^p after k features.
-EXPONENTS = (-0.1, 0.0, 0.1)
 # Multiples z of the residual standard deviation σ_k that a margin must reach, from the safest to the boldest. The first
 # never stops.
 Z_GRID = np.concatenate([[np.inf], np.geomspace(8.0, 0.25, 40)])
-# The last checkpoint may decide every row (a forced decision) if that uses at most this share of the allowed errors.
-CLOSING = 0.1
-# The forced-decision threshold is annealed to 0 between these multiples of the thresholds that were tuned for.
-CLOSING_BEGINS, CLOSING_ENDS = 2.5, 1.5
-# A forced decision is made after at least so many features.
-FEWEST_AT_THE_CLOSE = 16
-# By so many steps of the grid one class's threshold is raised, to see whether lower ones for the others pay for it.
-TRADED = 3
-# So many classes have thresholds of their own; of more, all go on together, because each would have a few rows.
+# Up to this number of classes have thresholds of their own; each of more would have a few rows.
 MOST_APART = 32
-# So many have them already while checkpoints are chosen: with more, that would take minutes.
+# The same while checkpoints are chosen: with more, that would take minutes.
 MOST_APART_BEFORE = 3
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Some of the candidate checkpoints, whether the last of them is a forced decision, and what each class demands."""
+    """Some of the candidate checkpoints, and what each class demands there."""
 
-    exponent: float
     checkpoints: NDArray[np.intp]
-    closes: bool
-    z: Reals  # (classes,) the boldest multiples of σ_k, by the class decided for, whose errors are allowed
+    z: Reals  # (classes,) the smallest multiples of σ_k, by the class decided for, whose errors are allowed
 
-    def thresholds(self, factor: float, demanded: Reals) -> Reals:
-        """Return the thresholds (classes, checkpoints) at a multiple of those that were tuned for.
-
-        The forced-decision threshold is annealed to 0 well before: where it errs too often, settings before that are
-        certified, and few rows are read to the end.
-        """
-        upper = factor * self.z[:, None] * demanded
-        if self.closes:
-            kept = np.clip((factor - CLOSING_ENDS) / (CLOSING_BEGINS - CLOSING_ENDS), 0.0, 1.0)
-            upper[:, -1] = kept * upper[:, -1] if kept else 0.0
-        return upper
+    def thresholds(self, factor: float, sigma: Reals) -> Reals:
+        """Return the thresholds (classes, checkpoints) at a multiple of those that were tuned."""
+        return factor * self.z[:, None] * sigma[self.checkpoints]
 
 
 def tune(trial: Trial, promise: Promise, allowed: Allowed) -> Choice:
-    """Choose exponent, checkpoints and thresholds by class for the least cost among those whose errors are allowed.
+    """Choose checkpoints and thresholds by class for the least cost among those whose errors are allowed.
 
-    First the exponent and the last checkpoint, with all others before it; then backward elimination: each checkpoint
-    in turn is dropped if that costs no more, again and again. A look costs time, and is a chance to be wrong.
-    At the end the classes' thresholds are traded against each other.
+    This is backward elimination, from all candidates on: a checkpoint is dropped if that costs no more, again and
+    again. A look costs time, and is a chance to be wrong.
     """
     changes = Changes.of(trial, promise)
-    never = np.full(trial.labels.n_classes, np.inf)
-
-    def tried(choice: Choice) -> "_Thresholds":
-        return _Thresholds(trial, changes, allowed, choice).gone_on(MOST_APART_BEFORE)
-
-    may_close = [
-        int(k) for k in np.flatnonzero(trial.sizes[:-1] >= FEWEST_AT_THE_CLOSE) if allowed(changes.at(int(k)) / CLOSING)
-    ]
-    best = min(
-        (
-            tried(Choice(exponent, np.arange(last + 1), last in may_close, never))
-            for exponent in EXPONENTS
-            for last in [*may_close, trial.sizes.size - 1]
-        ),
-        key=_Thresholds.cost,
-    )
+    best = _Thresholds(trial, changes, allowed, np.arange(trial.sizes.size)).lowered(MOST_APART_BEFORE)
     dropped = True
     while dropped:
         dropped = False
-        for k in best.choice.checkpoints[:-1]:
-            chosen = best.choice.checkpoints
+        for k in best.checkpoints[:-1]:
+            chosen = best.checkpoints
             after = chosen[np.searchsorted(chosen, k) + 1]
             if not trial.continues[after]:
-                fewer = tried(replace(best.choice, checkpoints=chosen[chosen != k]))
+                fewer = _Thresholds(trial, changes, allowed, chosen[chosen != k]).lowered(MOST_APART_BEFORE)
                 if fewer.cost() <= best.cost():
                     best, dropped = fewer, True
-    return best.gone_on(MOST_APART).traded().choice_made()
+    return Choice(best.checkpoints, Z_GRID[best.lowered(MOST_APART).steps])
 
 
 class _Thresholds:
-    """How many steps of the grid each class has gone, from the safest on, at the checkpoints of a choice."""
+    """The place of each class in the grid, from the safest on, at some checkpoints."""
 
-    def __init__(self, trial: Trial, changes: Changes, allowed: Allowed, choice: Choice) -> None:
-        chosen = choice.checkpoints
-        self.choice, self._allowed = choice, allowed
-        self._label = trial.predicted.label[:, chosen]
-        self._reached = trial.predicted.lead[:, chosen] / trial.demanded(choice.exponent)[chosen]
-        looks = np.cumsum(trial.checking[chosen])
+    def __init__(self, trial: Trial, changes: Changes, allowed: Allowed, checkpoints: NDArray[np.intp]) -> None:
+        self.checkpoints, self._allowed = checkpoints, allowed
+        self._label = trial.predicted.label[:, checkpoints]
+        self._reached = trial.predicted.lead[:, checkpoints] / trial.predicted.sigma[checkpoints]
+        looks = np.cumsum(trial.checking[checkpoints])
         everything = trial.everything[:, None] + looks[-1]
-        self._spent = np.concatenate([trial.spent[:, chosen] + looks, everything], axis=1)
+        self._spent = np.concatenate([trial.spent[:, checkpoints] + looks, everything], axis=1)
         self._rows = np.arange(trial.spent.shape[0]) if trial.spent.shape[0] > 1 else 0
-        self._curves = changes.by_threshold(self._reached, chosen, Z_GRID)
-        self._closing = changes.at(int(chosen[-1])) if choice.closes else 0.0
+        self._curves = changes.by_threshold(self._reached, checkpoints, Z_GRID)
         self.steps = np.zeros(trial.labels.n_classes, dtype=np.intp)
 
-    def gone_on(self, most_apart: int) -> "_Thresholds":
-        """Go on while errors are allowed: up to so many classes each as far as it can."""
-        self.steps = self._boldest(self.steps, np.ones(self.steps.size, dtype=bool), most_apart)
+    def lowered(self, most_apart: int) -> "_Thresholds":
+        """Lower thresholds while errors are allowed: first of all classes together, then of each of a few alone."""
+        n = self.steps.size
+        together, alone = [np.ones(n, dtype=bool)], list(np.eye(n, dtype=bool)) if n <= most_apart else []
+        for moves in (together, alone):
+            while moves:
+                moves = [move for move in moves if self._lower(move)]
         return self
+
+    def _lower(self, move: NDArray[np.bool_]) -> bool:
+        lower = np.minimum(self.steps + move, Z_GRID.size - 1)
+        if (lower == self.steps).all() or not self._allowed(self._curves.at(lower)):
+            return False
+        self.steps = lower
+        return True
 
     def cost(self) -> float:
         """Return the mean cost of a row."""
-        return self._cost(self.steps)
-
-    def traded(self) -> "_Thresholds":
-        """Raise one class's threshold, to lower the others', while that saves anything."""
-        least, saved = self.cost(), True
-        while saved:
-            saved = False
-            for c in range(self.steps.size if self.steps.size <= MOST_APART else 0):
-                raised = self.steps.copy()
-                raised[c] = max(raised[c] - TRADED, 0)
-                steps = self._boldest(raised, np.arange(raised.size) != c, MOST_APART)
-                if self._cost(steps) < least:
-                    self.steps, least, saved = steps, self._cost(steps), True
-        return self
-
-    def choice_made(self) -> Choice:
-        return replace(self.choice, z=Z_GRID[self.steps])
-
-    def _boldest(self, steps: NDArray[np.intp], free: NDArray[np.bool_], most_apart: int) -> NDArray[np.intp]:
-        """Go on with some classes while errors are allowed: first all of them together, then each alone."""
-        alone = list(np.eye(steps.size, dtype=bool)[free]) if steps.size <= most_apart else []
-        for moves in ([free], alone):
-            going_on = moves
-            while going_on:
-                moves, going_on = going_on, []
-                for move in moves:
-                    bolder = np.minimum(steps + move, Z_GRID.size - 1)
-                    if (bolder > steps).any() and self._allows(bolder):
-                        steps = bolder
-                        going_on.append(move)
-        return steps
-
-    def _allows(self, steps: NDArray[np.intp]) -> bool:
-        return self._allowed(self._curves.at(steps) + self._closing)
-
-    def _cost(self, steps: NDArray[np.intp]) -> float:
-        stops = self._reached >= Z_GRID[steps][self._label]
-        last = stops.shape[1] - 1
-        at = np.where(stops.any(axis=1), stops.argmax(axis=1), last if self.choice.closes else last + 1)
+        stops = self._reached >= Z_GRID[self.steps][self._label]
+        at = np.where(stops.any(axis=1), stops.argmax(axis=1), stops.shape[1])
         return float(self._spent[self._rows, at].mean())

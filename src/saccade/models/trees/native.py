@@ -10,7 +10,6 @@ from sklearn.utils.metaestimators import available_if
 
 from saccade.models.trees.imported import Imported
 from saccade.models.trees.importing import imported_from
-from saccade.models.trees.probabilities import probabilities_at
 
 __all__ = ["NativeClassifier"]
 
@@ -57,9 +56,15 @@ class NativeClassifier(ClassifierMixin, BaseEstimator):
         """Return the probabilities of two classes."""
         assert self.imported.margins is not None
         margins = np.asarray(self.imported.margins(X), np.float64).reshape(-1)
-        return probabilities_at(margins, self.imported.ensemble.slope)
+        return _probabilities_at(margins, self.imported.ensemble.slope)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is taken apart again when it is asked for."""
         state: Any = super().__getstate__()
         return {name: value for name, value in state.items() if name != "imported"}
+
+
+def _probabilities_at(margin: NDArray[np.float64], slope: float | None) -> NDArray[np.float64]:
+    """Return (rows, 2) probabilities at margins; ``slope`` is that of ``Ensemble``."""
+    second = (1 + margin) / 2 if slope is None else expit(slope * margin)
+    return np.stack([1 - second, second], axis=1)
