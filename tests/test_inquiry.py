@@ -89,10 +89,9 @@ TREES = [name for name in attended_trees.MODELS if name != "lightgbm, constant"]
 KINDS = [*LINEAR, *OTHERS, *TREES]
 # The columns that take missing values, and those of them that lacked values when the model was certified.
 ALL = attended_trees.NAMES
-TAKE_MISSING = {name: (ALL, ["age"] if name == "lightgbm, gaps" else []) for name in TREES}
-TAKE_MISSING |= dict.fromkeys(("adaboost", "gradient"), ([], [])) | {"lightgbm, zeros": (ALL, ALL)}
-TAKE_MISSING |= dict.fromkeys(OTHERS, (["age", "income"], ["age", "income"])) | {"naive Bayes": ([], [])}
-TAKE_MISSING |= dict.fromkeys(LINEAR, ([], []))
+TAKE_MISSING = dict.fromkeys(KINDS, ([], [])) | dict.fromkeys(set(TREES) - {"adaboost", "gradient"}, (ALL, []))
+TAKE_MISSING |= {"lightgbm, gaps": (ALL, ["age"]), "lightgbm, zeros": (ALL, ALL)}
+TAKE_MISSING |= dict.fromkeys(("pipeline", "pipeline, pairs", "EBM"), (["age", "income"], ["age", "income"]))
 
 
 @cache
@@ -282,8 +281,7 @@ def test_an_unavailable_value_costs_nothing_and_a_group_costs_its_price_once_one
 def test_costs_of_an_inquiry_replace_those_of_the_model_and_not_its_groups():
     attentive, row = longest("groups")
     plain, dear = answer(attentive.inquire(), row), answer(attentive.inquire({"sample": 100.0}), row)
-    assert dear.asked == plain.asked
-    assert dear.spent == plain.spent + 97
+    assert (dear.asked, dear.spent) == (plain.asked, plain.spent + 97)
     regrouped = answer(attentive.inquire({"all": 2.0}, groups={"all": attended.NAMES}), row)
     assert (regrouped.asked, regrouped.spent) == (plain.asked, 2)
     free = attentive.resume(attentive.inquire(np.zeros(attended.N)).to_json())
@@ -354,7 +352,6 @@ def test_missing_values_that_the_model_takes_are_values_like_others(name):
         ("lightgbm", {"age": 10**400}, ValueError, "not finite"),
         ("lightgbm", {"state": ["NY"]}, TypeError, "expected a number"),
         ("xgboost, categories", {"state": "Utah"}, ValueError, "'Utah' is none of the categories"),
-        ("two classes", {"f1": 1.0, 1: 2.0}, ValueError, "already"),
         ("two classes", {"f2": 1.0, "f11": 2.0}, ValueError, "already"),
         ("two classes", [1.0], TypeError, "Expected a dict"),
         ("two classes", dict.fromkeys(attended.NAMES[:-1], 1.7e308), ValueError, "overflows"),
@@ -395,18 +392,15 @@ def test_an_inquiry_with_a_label_accepts_nothing_until_an_answer_is_taken_back(n
         with pytest.raises(ValueError, match="label is clear"):
             more()
     for text, state in reversed(states):
-        last = inquiry.asked[-1]
-        assert inquiry.take_back() == (last,)
+        assert (inquiry.asked[-1],) == inquiry.take_back()
         assert (inquiry.to_json(), shown(inquiry)) == (text, state)
     assert shown(answer(inquiry, row)) == end
 
 
 @pytest.mark.parametrize("kind", [float, int, bool, np.float32, np.int8, np.bool_, Decimal])
-@pytest.mark.parametrize(
-    ("name", "feature"), [("two classes", "f1"), ("pipeline", "late"), ("pipeline, pairs", "late")]
-)
-def test_numbers_of_any_type_are_the_same_value(name, feature, kind):
-    attentive, _ = made(name)
+@pytest.mark.parametrize("name", ["two classes", "pipeline", "pipeline, pairs"])
+def test_numbers_of_any_type_are_the_same_value(name, kind):
+    attentive, feature = made(name)[0], "f1" if name in LINEAR else "late"
     assert attentive.inquire(known={feature: kind(1)}).confidence == attentive.inquire(known={feature: 1.0}).confidence
 
 
@@ -436,8 +430,7 @@ def test_a_number_outside_of_the_range_is_reported_and_not_certified(name):
 @pytest.mark.parametrize("name", ["pipeline", "EBM", "lightgbm", "lightgbm, three", "hist", "xgboost, categories"])
 def test_a_category_that_no_certifying_row_had_is_reported_and_not_certified(name):
     X, _ = (table if name in OTHERS else attended_trees.table)(classes=3 if name == "lightgbm, three" else 2)
-    rows = X[800:3200]
-    attentive = attend(made(name)[0].estimator_, rows[rows["state"] != "NY"], delta=DELTA, random_state=0)
+    attentive = attend(made(name)[0].estimator_, X[800:3200].query("state != 'NY'"), delta=DELTA, random_state=0)
     unknown = {"pipeline": "inside", "EBM": "inside", "xgboost, categories": "refused"}.get(name, "outside")
     for state in STATES if unknown == "refused" else [*STATES, "Utah"]:
         inquiry = answer(attentive.inquire(known={"state": state}), X.iloc[3])
@@ -543,7 +536,6 @@ def test_after_another_fit_inquiries_are_about_the_new_model():
         ('"told": []', '"told": [[[1, 1]], [[1, 1]]]', "already"),
         ('"price": [1.0', '"price": [-1.0', "prices"),
         ('"purchase": [0', '"purchase": [1' + "0" * 30, "not an inquiry"),
-        ('"purchase": [', '"purchase": [77, ', "prices"),
     ],
 )
 def test_a_damaged_inquiry_is_refused(written, changed, message):
