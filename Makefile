@@ -66,7 +66,6 @@ bench: .venv/installed ## Measure speed and accuracy beside the peers, into benc
 
 bench-production: .venv/installed ## Measure a watch, a service on loopback, and a cluster of two on 8 GB in a temporary folder
 	$(BIN)/python -W ignore benchmarks/production.py
-	$(BIN)/python -W ignore benchmarks/production_parquet.py
 	$(BIN)/python -W ignore benchmarks/production_learning.py
 	$(BIN)/python -W ignore benchmarks/service.py
 

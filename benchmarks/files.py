@@ -1,212 +1,157 @@
-"""What files must show: bytes and time to predict a Parquet file, memory to learn from a large one, reading libsvm.
+"""``predict_files`` and ``fit_files`` beside a plain loop over pyarrow and the model's own ``predict``.
 
-Run with ``make bench-files``: it writes about 3 GB into a temporary folder and takes some minutes. Times are medians of
-interleaved runs in this process; learning is measured in a process of its own, as a person runs it.
+Run with ``make bench-files``: it writes about 2 GB into a temporary folder and takes a few minutes. Every call includes
+reading the files and, for predictions, writing the labels. Runs take turns; a ratio is taken within a turn.
 """
 
 import os
-import random
-import signal
-import subprocess
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import shutil
 import sys
 import tempfile
-import time
+from functools import partial
 from pathlib import Path
+from time import perf_counter
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.csv
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
-from mnist import load_mnist
+from lightgbm import LGBMClassifier
 from record import keep
-from sklearn.datasets import load_svmlight_file
-from sklearn.frozen import FrozenEstimator
-from sklearn.svm import LinearSVC
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+from sklearn.linear_model import LogisticRegression, SGDClassifier
 
 import saccade
-from saccade import AttentiveClassifier
-from saccade.data.batches import BadRows, Wanted
-from saccade.data.columns import ParquetFile
-from saccade.data.libsvm import open_libsvm
-from saccade.data.reading import read_rows
 
-CALIBRATIONS = 11
-ROWS, GROUP, NAMES = 1_000_000, 100_000, [f"p{j}" for j in range(784)]
-COMMAND = [sys.executable, "-c", "from saccade.cli import main; main()"]
+ROWS, GROUP, TURNS = 1_000_000, 100_000, 5
+NAMES = [f"x{j}" for j in range(60)]
 
 
-def write_parquet(path, pool):
-    rng, writer = np.random.default_rng(0), None
-    for _ in range(ROWS // GROUP):
-        part = pool[rng.integers(0, len(pool), GROUP)]
-        table = pa.table({name: part[:, j] for j, name in enumerate(NAMES)})
-        writer = writer or pq.ParquetWriter(path, table.schema)
-        writer.write_table(table, row_group_size=GROUP)
-    writer.close()
+def scored(rng, n):
+    """Return rows whose features share five hidden factors, and labels by weights that decay."""
+    loadings = np.random.default_rng(7).normal(size=(5, len(NAMES))) / 2
+    X = rng.normal(size=(n, 5)) @ loadings + rng.normal(size=(n, len(NAMES)))
+    score = X @ 0.85 ** np.arange(len(NAMES)) + np.abs(X[:, 0]) * (X[:, 1] > 0)
+    return X.round(4), (score + rng.logistic(scale=0.6, size=n) > 0).astype(int)
 
 
-def ours(model, path):
-    data, read, labels = ParquetFile(str(path), Wanted(names=NAMES)), 0, []
-    for piece in read_rows(model, data, BadRows(data.path, skip=False)):
-        labels.append(piece.reading.label)
-        read += piece.bytes_read
-    return read / data.size, np.concatenate(labels)
+def write_files(folder, rows):
+    """Write the rows as Parquet and as CSV, and a quarter of them, made sparse, as libsvm."""
+    rng, writers = np.random.default_rng(1), {}
+    for part in range(rows // GROUP):
+        X, y = scored(rng, GROUP)
+        table = pa.table(dict(zip(NAMES, X.T, strict=True)) | {"label": y})
+        if not writers:
+            writers["parquet"] = pq.ParquetWriter(folder / "rows.parquet", table.schema)
+            writers["csv"] = pyarrow.csv.CSVWriter(folder / "rows.csv", table.schema)
+        for writer in writers.values():
+            writer.write_table(table)
+        if part % 4 == 0:
+            sparse = np.where(np.abs(X) > 1.4, X, 0.0)
+            with open(folder / "rows.svm", "ab") as file:
+                dump_svmlight_file(sparse, y, file, zero_based=False)
+    for writer in writers.values():
+        writer.close()
 
 
-def theirs(model, path):
-    """Go row group by row group: the whole table would not fit beside its copy."""
-    file, labels = pq.ParquetFile(path), []
-    for number in range(file.num_row_groups):
-        table = file.read_row_group(number)
-        labels.append(model.predict(np.column_stack([column.to_numpy() for column in table.columns])))
-    return np.concatenate(labels)
+def predict_attentively(attentive, path, folder):
+    target = folder / "predictions"
+    shutil.rmtree(target, ignore_errors=True)
+    saccade.predict_files(attentive, path, target)
 
 
-def parquet(folder):
-    """Predict with plans for few columns, of which the middle one by bytes is timed, and with one for few features."""
-    print(f"\nPredicting a Parquet file of {ROWS:,} x 784, delta = 0.01, one thread; bytes over {CALIBRATIONS} splits")
-    for digits in ((2, 3), (3, 0)):
-        X, y, X_test, _ = load_mnist(digits)
-        for kind, scale in (("float32", np.float32(255)), ("uint8", None)):
-            rows, pool = (X / scale, X_test / scale) if scale else (X, X_test)
-            fit, given = np.split(np.random.default_rng(0).permutation(len(rows)), [len(rows) // 4])
-            model = LinearSVC(C=0.01 if scale else 0.01 / 255**2, loss="hinge", random_state=0).fit(rows[fit], y[fit])
-            path = folder / f"{kind}.parquet"
-            write_parquet(path, pool)
-            size = ParquetFile(str(path), Wanted()).column_bytes()
-            costs = np.array([size[name] for name in NAMES])
-            plans = [
-                AttentiveClassifier(
-                    FrozenEstimator(model),
-                    delta=0.01,
-                    promise="rows",
-                    fewest="columns",
-                    costs=costs,
-                    calibration_size=0.5,
-                    random_state=seed,
-                ).fit(rows[given])
-                for seed in range(CALIBRATIONS)
-            ]
-            plans.sort(key=lambda one: costs[one.plan_.order].sum())
-            shares = [costs[one.plan_.order].sum() / path.stat().st_size for one in plans]
-            print(f"\n{digits[0]} vs {digits[1]}, {kind}, {path.stat().st_size / 1e6:.0f} MB, of which are asked for")
-            print("  " + ", ".join(f"{100 * share:.1f}" for share in shares) + " % (under 15)")
-            of, spread = f"{digits[0]} vs {digits[1]}, {kind}", (100 * shares[0], 100 * shares[-1])
-            median = 100 * np.median(shares)
-            keep("files", f"bytes of a Parquet file read: {of}", median, unit="%", at_most=15, spread=spread)
-            by_features = saccade.attend(model, rows[given], delta=0.01, random_state=0)
-            timed(f"{of}, fewest columns", plans[CALIBRATIONS // 2], model, path)
-            timed(f"{of}, fewest features", by_features, model, path)
-            path.unlink()
+def predict_plainly(model, path, folder):
+    """Predict by the model's own predict, batch by batch."""
+    with pq.ParquetWriter(folder / "plain.parquet", pa.schema([("label", pa.int64())])) as writer:
+        for batch in ds.dataset(path, format=path.suffix[1:]).to_batches(columns=NAMES, batch_size=65_536):
+            X = pd.DataFrame({name: batch.column(name).to_numpy() for name in NAMES})
+            writer.write_table(pa.table({"label": np.asarray(model.predict(X), dtype=np.int64)}))
 
 
-def timed(name, attentive, model, path):
-    times = [[], []]
-    for _ in range(3):
-        begun = time.perf_counter()
-        share, labels = ours(attentive, path)
-        middle = time.perf_counter()
-        full = theirs(model, path)
-        times[0].append(middle - begun)
-        times[1].append(time.perf_counter() - middle)
-    ratio = np.median(np.array(times[1]) / np.array(times[0]))
-    print(
-        f"  {name:32} {100 * share:5.1f} % of the bytes read, {np.median(times[0]):5.2f} s against "
-        f"{np.median(times[1]):6.2f} s, {ratio:.1f} times (at least 5), "
-        f"disagreement {100 * np.mean(labels != full):.2f} %",
-        flush=True,
-    )
-    keep("files", f"predicting Parquet against pyarrow and LinearSVC: {name}", ratio, unit="times", at_least=5)
+def fit_attentively(path, target):
+    saccade.fit_files(saccade.Pegasos(random_state=0), path, target=target, classes=[0, 1])
 
 
-def write_libsvm(path, size):
-    """Write rows of MNIST as sparse text until the file is large enough."""
-    X, y, _, _ = load_mnist((2, 3))
-    lines = []
-    for row, label in zip(X[:2000], y[:2000], strict=True):
-        stored = np.flatnonzero(row)
-        lines.append(f"{label} " + " ".join(f"{j + 1}:{row[j] / 255:.6g}" for j in stored) + "\n")
-    block = "".join(lines).encode()
-    with open(path, "wb") as file:
-        while file.tell() < size:
-            file.write(block)
+def fit_plainly(kind, path):
+    """Learn by the learner's own partial_fit, batch by batch."""
+    learner = kind(random_state=0)
+    if path.suffix == ".svm":
+        learner.partial_fit(*load_svmlight_file(str(path), n_features=len(NAMES)), classes=[0, 1])
+        return
+    for batch in ds.dataset(path, format=path.suffix[1:]).to_batches(batch_size=65_536):
+        X = np.column_stack([batch.column(name).to_numpy() for name in NAMES])
+        learner.partial_fit(X, batch.column("label").to_numpy(), classes=[0, 1])
 
 
-def libsvm(folder):
-    path = folder / "some.svm"
-    write_libsvm(path, 60_000_000)
-    (source,), ratios = open_libsvm([str(path)], Wanted(n_features=784)), []
-    for _ in range(5):
-        begun = time.perf_counter()
-        for _ in source.batches(0, BadRows(str(path), skip=False)):
-            pass
-        middle = time.perf_counter()
-        load_svmlight_file(str(path))
-        ratios.append((time.perf_counter() - middle) / (middle - begun))
-    print(f"\nReading libsvm: {np.median(ratios):.1f} times as fast as scikit-learn's loader (at least 5)")
-    keep("files", "reading libsvm against scikit-learn's loader", np.median(ratios), unit="times", at_least=5)
+def in_turn(calls, turns=TURNS):
+    """Return the seconds of each call in each turn."""
+    seconds = np.empty((turns, len(calls)))
+    for turn in range(turns):
+        for k, call in enumerate(calls):
+            begun = perf_counter()
+            call()
+            seconds[turn, k] = perf_counter() - begun
+    return seconds
 
 
-def write_wide_parquet(path, rows=660_000):
-    """Write random numbers, which no compression makes smaller: 2.1 GB."""
-    rng, writer = np.random.default_rng(0), None
-    for first in range(0, rows, GROUP):
-        part = rng.standard_normal((min(GROUP, rows - first), 784), dtype=np.float32)
-        columns = {name: part[:, j] for j, name in enumerate(NAMES)}
-        table = pa.table({**columns, "kind": np.where(part[:, :20].sum(axis=1) > 0, "oak", "elm")})
-        writer = writer or pq.ParquetWriter(path, table.schema, use_dictionary=["kind"])
-        writer.write_table(table, row_group_size=GROUP)
-    writer.close()
+def report(name, seconds, *, peers):
+    ours = seconds[:, 0]
+    for k, peer in enumerate(peers, 1):
+        ratios = seconds[:, k] / ours
+        low, middle, high = np.quantile(ratios, [0.25, 0.5, 0.75])
+        print(f"{name:50} {np.median(ours):7.2f} s, {peer}: {np.median(seconds[:, k]):7.2f} s, {middle:5.2f} times")
+        keep("files", f"{name}, against {peer}", middle, unit="times", spread=(low, high))
 
 
-def memory(folder):
-    """Learn in one pass, with compiled kernels: the benchmarks before this one have filled their cache."""
-    for name, write, options in (
-        ("large.svm", lambda path: write_libsvm(path, 2_000_000_000), []),
-        ("large.parquet", write_wide_parquet, ["--target", "kind"]),
-    ):
-        path, model = folder / name, folder / f"{name}.saccade"
-        write(path)
-        command = [*COMMAND, "fit", str(path), "-o", str(model), "--max-iter", "1", *options]
-        subprocess.run([*command, "--force"], stdout=subprocess.DEVNULL, check=True)  # compiles what is missing
-        begun, peak = time.perf_counter(), 0.0
-        with subprocess.Popen([*command, "--force"], stdout=subprocess.DEVNULL) as process:
-            while process.poll() is None:
-                status = Path(f"/proc/{process.pid}/status").read_text()  # what exec left behind is not counted here
-                peak = max([peak, *(float(line.split()[1]) / 1e3 for line in status.splitlines() if "VmHWM" in line)])
-                time.sleep(0.05)
-        seconds, size = time.perf_counter() - begun, path.stat().st_size / 1e9
-        print(f"Learning from {size:.1f} GB, {name}: {peak:.0f} MB resident (under 500), {seconds:.0f} s", flush=True)
-        keep("files", f"memory to learn from {size:.1f} GB, {path.suffix}", peak, unit="MB", at_most=500)
-        path.unlink()
+def predictions(folder):
+    X, y = scored(np.random.default_rng(0), 160_000)
+    frame = pd.DataFrame(X, columns=NAMES)
+    trees = LGBMClassifier(n_estimators=300, n_jobs=1, verbose=-1).fit(frame[:80_000], y[:80_000])
+    linear = LogisticRegression(max_iter=300).fit(frame[:80_000], y[:80_000])
+    models = {
+        "LightGBM, 300 trees": (trees, {}),
+        "LogisticRegression": (linear, {}),
+        "LogisticRegression, fewest columns": (linear, {"fewest": "columns"}),
+    }
+    for name, (model, options) in models.items():
+        attentive = saccade.attend(model, frame[80_000:], delta=0.01, random_state=0, **options)
+        for path in (folder / "rows.parquet", folder / "rows.csv"):
+            calls = (
+                partial(predict_attentively, attentive, path, folder),
+                partial(predict_plainly, model, path, folder),
+            )
+            calls[0]()
+            report(f"predict {path.suffix[1:]}: {name}", in_turn(calls), peers=["pyarrow and predict"])
 
 
-def kills(folder, count=50):
-    X, y, _, _ = load_mnist((2, 3))
-    pd.DataFrame(X[:3000], columns=NAMES).assign(label=y[:3000]).to_csv(folder / "some.csv", index=False)
-    script = "from saccade.data import lines; lines.BLOCK = 100_000; from saccade.cli import main; main()"
-    command = [sys.executable, "-c", script, "fit", "some.csv", "--target", "label", "--random-state", "0"]
-    command += ["--max-iter", "100"]
-    subprocess.run([*command, "-o", "whole"], cwd=folder, check=True, capture_output=True)
-    resumed = [*command, "-o", "pieces", "--checkpoint", "state", "--checkpoint-every", "0", "--resume"]
-    rng, killed = random.Random(0), 0
-    while not (folder / "pieces").exists():
-        process = subprocess.Popen(resumed, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        if killed < count:
-            time.sleep(1.0 + 1.5 * rng.random())
-            if process.poll() is None:
-                process.send_signal(signal.SIGKILL)
-                killed += 1
-        process.wait()
-    same = (folder / "whole").read_bytes() == (folder / "pieces").read_bytes()
-    print(f"Killed {killed} times at random moments and resumed: {'the same bits' if same else 'OTHER BITS'}")
-    keep("files", f"learning that was killed {killed} times gives other bits", int(not same), at_most=0)
+def learning(folder):
+    for path in (folder / "rows.parquet", folder / "rows.csv", folder / "rows.svm"):
+        target = None if path.suffix == ".svm" else "label"
+        calls = (
+            partial(fit_attentively, path, target),
+            partial(fit_plainly, saccade.Pegasos, path),
+            partial(fit_plainly, SGDClassifier, path),
+        )
+        calls[0]()
+        peers = ["a loop of partial_fit", "pyarrow and SGDClassifier"]
+        report(f"fit {path.suffix[1:]}, one pass", in_turn(calls), peers=peers)
+
+
+def main(rows):
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_files(folder, rows)
+        for path in sorted(folder.iterdir()):
+            print(f"{path.name}: {path.stat().st_size / 1e6:.0f} MB")
+        predictions(folder)
+        learning(folder)
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    with tempfile.TemporaryDirectory() as name:
-        libsvm(Path(name))
-        kills(Path(name))
-        parquet(Path(name))
-        memory(Path(name))
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else ROWS)

@@ -1,4 +1,4 @@
-"""What learning must show: speed beside full learning and SGDClassifier, accuracy, shards, memory, start-up.
+"""What learning must show: speed beside full learning and SGDClassifier, accuracy, memory, start-up.
 
 Run all of it with ``make bench``, or parts by name: ``python benchmarks/learning.py speed texts``. Every figure is
 printed beside what is asked of it, and a figure that misses this says so. Speed is the public ``fit`` or ``predict``
@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 from learning_costs import memory, start_up
-from learning_data import correlated, many_dense, many_sparse, mnist_pair, texts
+from learning_data import correlated, mnist_pair, texts
 from learning_honesty import features, paper
 from record import keep
 from sklearn.exceptions import ConvergenceWarning
@@ -37,7 +37,7 @@ TIMES_PEER_SPARSE = {1: 1.5, 5: 2.0}
 NEVER_BELOW = 0.95
 # Asked at the most: points of test error beyond full learning, share of important examples that are filtered.
 POINTS_BEYOND_FULL, DECISION_ERROR = 0.1, 0.15
-POINTS_BEYOND_SVC, POINTS_BY_SHARDS = 0.3, 0.2
+POINTS_BEYOND_SVC = 0.3
 
 
 class Runs(NamedTuple):
@@ -239,27 +239,6 @@ def defaults(turns=3):
         keep("learning", of, points, unit="points", at_most=POINTS_BEYOND_SVC)
 
 
-def shards(turns=9, turns_of_many=3):
-    """Four shards against one, the four in one thread and in two; of many rows the two threads must be faster."""
-    print(f"\nDefaults, {turns} turns, {turns_of_many} of many rows; times: shards=1 against shards=4, n_jobs=2")
-    print(f"{'':20}{'1 shard ms':>11}{'4 shards':>9}{'n_jobs=2':>9}{'times':>8}{'':16}{'error %, 1':>11}{'beyond':>10}")
-    models = {"one": Pegasos(), "four": Pegasos(shards=4), "threads": Pegasos(shards=4, n_jobs=2)}
-    few = {name: (data, turns) for name, data in (data_sets("mnist") | data_sets("texts")).items()}
-    many = {f"many, {make.__name__[5:]}": (make(), turns_of_many) for make in (many_dense, many_sparse)}
-    for name, (data, n_turns) in (few | many).items():
-        one, four, threads = in_turn(models, data, n_turns).values()
-        ratio, quartiles = times(one.seconds, threads.seconds)
-        points, doubt = beyond(threads, one)
-        print(f"{name:20}{1e3 * np.median(one.seconds):11.2f}{1e3 * np.median(four.seconds):9.2f}", end="")
-        print(f"{1e3 * np.median(threads.seconds):9.2f}{ratio:8.2f} {brackets(quartiles):15}", end="")
-        print(f"{one.errors.mean():11.2f}{points:+9.2f} ± {doubt:.2f} ({at_most(points, POINTS_BY_SHARDS)})", end="")
-        print(f"; times {at_least(ratio, 1)}" if name in many else "")
-        keep("learning", f"test error by shards: {name}", points, unit="points", at_most=POINTS_BY_SHARDS)
-        asked = 1 if name in many else None
-        of = f"4 shards in 2 threads against 1: {name}"
-        keep("learning", of, ratio, unit="times", at_least=asked, spread=quartiles)
-
-
 PARTS = {
     "speed": speed,
     "correlated": wide,
@@ -268,7 +247,6 @@ PARTS = {
     "features": features,
     "paper": paper,
     "defaults": defaults,
-    "shards": shards,
     "memory": memory,
     "startup": start_up,
 }

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from mnist import load_mnist
 from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -61,32 +60,6 @@ def correlated(n_rows=4000, n_features=20_000, important=0.1, seed=0, n_test=100
     X += rng.standard_normal(X.shape, dtype=np.float32)
     X /= np.float32(np.sqrt(n_features))
     return Split(X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:])
-
-
-def many_dense(n_rows=300_000, n_features=784, n_test=10_000, seed=0):
-    """Return a gigabyte of independent float32 features, whose weighted sum and some noise make the label."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n_rows + n_test, n_features), dtype=np.float32)
-    return _noisily(X, 8.0, n_test, rng)
-
-
-def many_sparse(n_rows=400_000, n_features=50_000, n_stored=50, n_test=10_000, seed=0):
-    """Return CSR float64 rows of about 50 features, the first ones often and the last ones rarely, labelled alike."""
-    rng = np.random.default_rng(seed)
-    shape = (n_rows + n_test, n_stored)
-    columns = (n_features * rng.random(shape) ** 3).astype(np.int32)
-    values = rng.random(shape) / np.sqrt(n_stored / 3)
-    ends = np.arange(0, columns.size + 1, n_stored)
-    X = sp.csr_matrix((values.ravel(), columns.ravel(), ends), (shape[0], n_features))
-    X.sum_duplicates()
-    return _noisily(X, 0.3, n_test, rng)
-
-
-def _noisily(X, noise, n_test, rng):
-    """Label rows by the sign of a weighted sum with noise, and keep the last ones for testing."""
-    margins = X @ rng.standard_normal(X.shape[1]).astype(X.dtype) + noise * rng.standard_normal(X.shape[0])
-    y = (margins > 0).astype(int)
-    return Split(X[:-n_test], y[:-n_test], X[-n_test:], y[-n_test:])
 
 
 def texts(n_classes):

@@ -18,17 +18,14 @@ from saccade import AttentiveClassifier, attend
 
 
 class TableFetcher:
-    """Fetches one column of a few rows at a time, and counts the cells."""
+    """Fetches one cell at a time, and counts them."""
 
     def __init__(self, execute: Callable[..., object], table: str) -> None:
         self.execute, self.table, self.cells = execute, table, 0
 
-    def __call__(self, keys: Sequence[int], column: str) -> list[float]:
-        self.cells += len(keys)
-        marks = ", ".join("?" * len(keys))
-        query = f'SELECT id, "{column}" FROM {self.table} WHERE id IN ({marks})'
-        found = dict(self.execute(query, list(keys)).fetchall())
-        return [found[key] for key in keys]
+    def __call__(self, key: int, column: str) -> float:
+        self.cells += 1
+        return self.execute(f'SELECT "{column}" FROM {self.table} WHERE id = ?', [key]).fetchone()[0]
 
 
 def sqlite_table(frame: pd.DataFrame) -> sqlite3.Connection:
@@ -53,7 +50,7 @@ def duckdb_table(frame: pd.DataFrame):
 def classify(attentive: AttentiveClassifier, execute: Callable[..., object], keys: Sequence[int]):
     """Return the labels of some rows of the table, and how many cells were fetched for them."""
     fetch = TableFetcher(execute, "patients")
-    return attentive.predict_lazily(fetch, keys, batch=200), fetch.cells
+    return attentive.predict_lazily(fetch, keys), fetch.cells
 
 
 def patients() -> tuple[AttentiveClassifier, pd.DataFrame]:

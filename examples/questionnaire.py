@@ -41,7 +41,6 @@ def main() -> None:
         print(f"  {name}: {said}; {inquiry.leaning}, {inquiry.confidence:.1%} sure")
         inquiry = attentive.resume(inquiry.to_json())  # on another day, in another process
     print(f"{inquiry.label}, for {inquiry.spent:g}, certified: {inquiry.certified}")
-    print("In a terminal, after saccade.save(attentive, 'model.saccade'): saccade ask model.saccade")
 
 
 if __name__ == "__main__":

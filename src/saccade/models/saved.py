@@ -57,5 +57,6 @@ class SavedModel(ClassifierMixin, BaseEstimator):
 
 def take_apart(model: Any) -> Additive | None:
     """Return the parts of a loaded model; None for other models."""
-    model = model.estimator if isinstance(model, FrozenEstimator) else model
+    while isinstance(model, FrozenEstimator):
+        model = model.estimator
     return model.additive if isinstance(model, SavedModel) else None
