@@ -1,4 +1,4 @@
-"""Inquiries: the features of one row are asked for one by one, whatever the kind of model."""
+"""Inquiries about single rows, for models of every kind."""
 
 import json
 import math
@@ -133,7 +133,7 @@ def test_an_inquiry_ends_with_the_label_and_margin_of_read(name):
             assert (inquiry.wanted, inquiry.label, inquiry.certified) == (inquiry.needed[0], None, False)
             needed |= set(inquiry.needed)
             inquiry.tell(rows.loc[i, inquiry.wanted])
-        assert sorted(needed) == sorted(inquiry.asked), "every needed column is asked for, once"
+        assert sorted(needed) == sorted(inquiry.asked), "inquiries want every needed column, once"
         assert inquiry.label == inquiry.leaning == reading.label[i]
         np.testing.assert_array_equal(inquiry.margin, reading.margin[i])
         assert inquiry.certified == (not inquiry.outside)
@@ -314,7 +314,7 @@ def test_unavailable_values_are_imputed_as_in_the_reference(name):
         assert (in_advance.label, in_advance.certified) == (inquiry.label, inquiry.certified)
         ends.add((bool(absent), inquiry.certified))
     assert (True, False) in ends
-    assert (True, True) in ends or "pipeline" in name, "what is missing and never read costs no certificate"
+    assert (True, True) in ends or "pipeline" in name, "a label is certified if the missing values are never read"
 
 
 @pytest.mark.parametrize("name", [name for name in KINDS if TAKE_MISSING[name][0]])

@@ -57,7 +57,7 @@ def test_results_are_those_of_inquiries_and_nothing_is_fetched_twice(name, way, 
 
     def coming():
         for row in range(60):
-            assert row - len(dict(store.calls)) <= concurrency, "a row is taken when it can be served"
+            assert row - len(dict(store.calls)) <= concurrency, "rows are not read ahead of their calls"
             assert threading.current_thread() is threading.main_thread()
             yield row
 

@@ -15,16 +15,7 @@ from saccade.learners.online import OnlineLearner
 from saccade.learners.passes import Memory, Team
 from saccade.reading.inputs import Rows
 
-__all__ = ["Course", "Patience", "in_threads", "take_loss"]
-
-
-def in_threads(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], n_jobs: int | None) -> list[Any]:
-    """Run independent calls, in threads where there are several; the kernels let go of the interpreter's lock."""
-    workers = 1 if len(calls) == 1 else min(len(calls), effective_n_jobs(n_jobs))
-    if workers == 1:
-        return [function(*call) for call in calls]
-    with ThreadPoolExecutor(workers) as pool:
-        return [task.result() for task in [pool.submit(function, *call) for call in calls]]
+__all__ = ["Course", "Patience", "take_loss"]
 
 
 class _Threads:

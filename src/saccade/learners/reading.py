@@ -7,12 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from saccade.learners.course import in_threads
 from saccade.learners.online import OnlineLearner
 from saccade.reading.deferred import answer
 from saccade.reading.inputs import Demanded, read_checked
 from saccade.reading.plan import Outcome, Plan, Reading
-from saccade.reading.reader import read_plan
+from saccade.reading.reader import in_threads, read_plan
 from saccade.reading.sources import Source, column_source
 
 __all__ = ["ReadingMixin"]

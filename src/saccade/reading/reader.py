@@ -1,19 +1,31 @@
 """Running a plan over any source: by its own kernel or part by part, in one thread or in several."""
 
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from saccade.reading.by_parts import in_full_by_parts, read_by_parts, read_by_parts_and_in_full
 from saccade.reading.plan import Outcome, Plan
 from saccade.reading.sources import Source
 
-__all__ = ["read_audited", "read_plan"]
+__all__ = ["in_threads", "read_audited", "read_plan"]
 
 # Fewer rows than these are not worth a thread.
 FEWEST_ROWS = 20_000
+
+
+def in_threads(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], n_jobs: int | None) -> list[Any]:
+    """Run independent calls, in threads if there are several; kernels release the interpreter's lock."""
+    workers = 1 if len(calls) == 1 else min(len(calls), effective_n_jobs(n_jobs))
+    if workers == 1:
+        return [function(*call) for call in calls]
+    with ThreadPoolExecutor(workers) as pool:
+        return [task.result() for task in [pool.submit(function, *call) for call in calls]]
 
 
 def read_plan(plan: Plan, source: Source, n_jobs: int | None = None) -> Outcome:
@@ -61,7 +73,7 @@ def _read_by_threads(plan: Plan, source: Source, n_jobs: int | None) -> Outcome:
         return _read(plan, source)
     bounds = np.linspace(0, n_rows, jobs + 1).astype(int).tolist()
     runs = [(start, stop) for start, stop in pairwise(bounds) if stop > start]
-    done = Parallel(n_jobs=jobs, prefer="threads")(delayed(_read)(plan, source.take(slice(*run))) for run in runs)
+    done = in_threads(_read, [(plan, source.take(slice(*run))) for run in runs], jobs)
     margin, n_read, stopped = (np.concatenate([outcome[k] for outcome in done]) for k in range(3))
     bad = next((start + outcome.bad for (start, _), outcome in zip(runs, done, strict=True) if outcome.bad >= 0), -1)
     return Outcome(margin, n_read, stopped, int(bad))
