@@ -108,7 +108,8 @@ def app_of(watch: saccade.Watch, batches: Batches, state: Path | None = None) ->
             return web.json_response({"error": str(error)}, status=400)
 
     async def metrics(_: web.Request) -> web.Response:
-        return web.Response(text=watch.metrics_text(), headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
+        prometheus = {"Content-Type": "text/plain; version=0.0.4; charset=utf-8"}
+        return web.Response(text=watch.metrics_text(), headers=prometheus)
 
     async def health(_: web.Request) -> web.Response:
         return web.json_response({"promise": watch.state, "rows": watch.n_rows, "waiting": batches.n_waiting})

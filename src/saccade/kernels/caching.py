@@ -55,6 +55,12 @@ def _is_private(folder: Path) -> bool:
     return True
 
 
+def _remove_old_states(parent: Path) -> None:
+    with contextlib.suppress(FileNotFoundError):  # another process removes them too
+        for old in sorted(parent.iterdir(), key=lambda path: path.stat().st_mtime)[:-KEPT_STATES]:
+            shutil.rmtree(old, ignore_errors=True)
+
+
 @cache
 def _folder(root: str) -> Path | None:
     """Return the folder for the present state of the sources; None, with a warning, if there is no safe one.
@@ -65,10 +71,8 @@ def _folder(root: str) -> Path | None:
     folder = Path(chosen, "saccade", _state())
     try:
         if not folder.is_dir():
-            folder.mkdir(mode=0o700, parents=True)
-            states = sorted(folder.parent.iterdir(), key=lambda path: path.stat().st_mtime)
-            for old in states[:-KEPT_STATES]:
-                shutil.rmtree(old, ignore_errors=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # another process may just have made it
+            _remove_old_states(folder.parent)
         folder = folder.resolve()
         reason = "" if _is_private(folder) else "it, or a parent, can be changed by other users"
     except OSError as error:
