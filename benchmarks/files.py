@@ -82,7 +82,9 @@ def fit_plainly(kind, path):
     """Learn by the learner's own partial_fit, batch by batch."""
     learner = kind(random_state=0)
     if path.suffix == ".svm":
-        learner.partial_fit(*load_svmlight_file(str(path), n_features=len(NAMES)), classes=[0, 1])
+        X, y = load_svmlight_file(str(path), n_features=len(NAMES))
+        X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # SGDClassifier takes no others
+        learner.partial_fit(X, y, classes=[0, 1])
         return
     for batch in ds.dataset(path, format=path.suffix[1:]).to_batches(batch_size=65_536):
         X = np.column_stack([batch.column(name).to_numpy() for name in NAMES])
