@@ -35,10 +35,10 @@ def in_order(**options):
 
 
 def written(frame, folder, suffix):
-    """Write three files."""
+    """Write three files; those of Parquet have the index of the frame, which is no feature."""
     folder.mkdir(exist_ok=True)
     for k, part in enumerate(np.array_split(np.arange(len(frame)), 3)):
-        path, rows = folder / f"part-{k}{suffix}", frame.iloc[part]
+        path, rows = folder / f"part-{k}{suffix}", frame.iloc[part].set_axis(part[::-1])
         match suffix:
             case ".csv" | ".csv.gz":
                 rows.to_csv(path, index=False)

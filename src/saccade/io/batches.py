@@ -141,7 +141,7 @@ def _table_batches(file: Location, format: Any, selection: Selection) -> Iterato
     if is_csv:
         format = _csv_format(format, invalid if selection.skip_bad else None)
     dataset = arrow.dataset.dataset(path, format=format, partitioning="hive", partition_base_dir=base)
-    columns = _columns(path, dataset.schema.names, selection)
+    columns = _columns(path, dataset.schema, selection)
     numbers = [name for j, name in enumerate(columns) if selection.kind(j) == "number"]
     schema = _csv_schema(dataset.schema, columns, selection) if is_csv else dataset.schema
     most = max(1, min(BATCH_ROWS, BATCH_VALUES // max(len(columns), 1)))
@@ -210,9 +210,14 @@ def _csv_schema(inferred: Any, columns: list[str], selection: Selection) -> Any:
     return inferred
 
 
-def _columns(path: Path, names: list[str], selection: Selection) -> list[str]:
-    """Return the columns to read as features; raise if any is missing."""
-    wanted = [name for name in names if name != selection.target] if selection.columns is None else selection.columns
+def _columns(path: Path, schema: Any, selection: Selection) -> list[str]:
+    """Return the columns to read as features; raise if any is missing.
+
+    The index of a data frame, which pandas writes as a column, is a feature only if it is selected by name.
+    """
+    names: list[str] = schema.names
+    others = {selection.target, *map(str, (schema.pandas_metadata or {}).get("index_columns", ()))}
+    wanted = [name for name in names if name not in others] if selection.columns is None else selection.columns
     needed = [*wanted] if selection.target is None else [*wanted, selection.target]
     for name in needed:
         if names.count(name) != 1:
