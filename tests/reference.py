@@ -151,10 +151,9 @@ class Learner:
                 self.shrink()
         else:
             self.learn_from(x, y, chosen, witness, stop is not None)
-        weight = self.t if self.rule in ("pegasos", "algorithm1") else 1.0
-        self.sum_w += weight * self.w
-        self.sum_b += weight * self.b
-        self.sum_weight += weight
+        self.sum_w += self.t * self.w
+        self.sum_b += self.t * self.b
+        self.sum_weight += self.t
 
     def learn_from(self, x, y, chosen, witness, stopped):
         margin = y * (self.w @ x + self.b)
@@ -432,7 +431,7 @@ def exponentiated_gradient(X, y, eta, norm, t=1):
     n, largest = X.shape[1], 1.0
     positive = np.full(n + 1, 1.0)
     negative = np.full(n + 1, 1.0)
-    total = np.zeros(n + 1)
+    total, sum_weight = np.zeros(n + 1), 0.0
     for x, label in zip(rows, y, strict=True):
         t += 1
         w = norm * (positive - negative) / (positive.sum() + negative.sum())
@@ -440,5 +439,6 @@ def exponentiated_gradient(X, y, eta, norm, t=1):
             largest = max(largest, np.abs(x).max())
             rate = eta * math.sqrt(math.log(2 * n) / t) / largest
             positive, negative = positive * np.exp(rate * label * x), negative * np.exp(-rate * label * x)
-        total += norm * (positive - negative) / (positive.sum() + negative.sum())
-    return total[:-1] / len(X), total[-1] / len(X)
+        total += t * norm * (positive - negative) / (positive.sum() + negative.sum())
+        sum_weight += t
+    return total[:-1] / sum_weight, total[-1] / sum_weight

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import Learner, exponentiated_gradient
+from sklearn.base import clone
 
 from data import correlated
 from saccade import (
@@ -217,6 +218,26 @@ def test_only_the_ratios_of_weights_matter():
     one = Pegasos(boundary=Full(), random_state=0).fit(X, y, weight)
     other = Pegasos(boundary=Full(), random_state=0).fit(X, y, 1024 * weight)
     np.testing.assert_allclose(one.coef_, other.coef_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [Perceptron, PassiveAggressive])
+def test_rows_of_hardly_any_weight_hardly_move_the_weights_even_where_they_come_first(kind):
+    X, y = correlated(300, 40, seed=10)
+    early = np.arange(300) < 5
+    model = kind(boundary=Full(), average=False, shuffle=False, max_iter=1)
+    coef = clone(model).fit(X, y, np.where(early, 1e-9, 1.0)).coef_
+    expected = clone(model).fit(np.where(early[:, None], 0.0, X), y, np.where(early, 1e-9, 1.0)).coef_
+    np.testing.assert_allclose(coef, expected, atol=1e-6 * np.abs(expected).max())
+
+
+def test_rows_of_hardly_any_weight_do_not_end_the_passes():
+    X, y = correlated(300, 40, seed=10)
+    noise = 100 * np.random.default_rng(0).normal(size=X.shape)
+    model = Perceptron(boundary=Full(), shuffle=False, max_iter=100, tol=1e-2)
+    alone = clone(model).fit(X, y)
+    # Beside rows of no weight the others have twice the mean weight, so the margins are twice as large, too.
+    among = clone(model).set_params(tol=2e-2).fit(np.vstack([X, noise]), np.tile(y, 2), np.repeat([1.0, 1e-12], 300))
+    assert 5 < among.n_iter_ == alone.n_iter_ < 100
 
 
 def test_class_weights_multiply_sample_weights():

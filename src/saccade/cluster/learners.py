@@ -69,7 +69,7 @@ class DaskLearner(ClassifierMixin, BaseEstimator):
             Of numbers; the chunks of an array hold whole rows, and may be CSR matrices.
         y : Dask Series or Dask Array of shape (rows,), partitioned like X
         sample_weight : Dask Series or Dask Array of shape (rows,), partitioned like X, optional
-            How much each example counts, relative to the mean so far; a row of weight 0 is passed over.
+            How much each example counts, relative to the mean; a row of weight 0 is passed over.
         """
         local = self._kind(**self._without_client())
         local._check_parameters()

@@ -25,7 +25,7 @@ from saccade.cluster.partitions import (
 )
 from saccade.cluster.tasks import Result, Tasks
 from saccade.kernels.reordering import shuffle
-from saccade.learners.classifier import AttentiveLearner
+from saccade.learners.classifier import AttentiveLearner, Totals, totals
 from saccade.learners.course import Patience, take_loss
 from saccade.learners.mixing import Mixing, copies_of, learn_apart, shares_walk, to_send
 from saccade.learners.online import OnlineLearner
@@ -46,6 +46,7 @@ class Manner(NamedTuple):
     remembers: bool  # margins, from pass to pass
     shared: bool  # walks, which then stay where they are
     alone: bool  # where there is one partition
+    factor: float  # that makes the mean weight 1
 
 
 class Passed(NamedTuple):
@@ -69,6 +70,10 @@ def learn_from_partitions(model: AttentiveLearner, tasks: Tasks, X: Any, y: Any,
     examples = tasks.map(encode_part, [parts[k] for k in known.parts], same=[known.classes, by_class, known.dtype])
     del parts
     learners = model._new_learners(np.empty((0, known.n_features), known.dtype), known.classes)
+    model._weighted = known.n_rows, float(known.n_rows)
+    if sample_weight is not None or by_class is not None:
+        counts, sums = zip(*tasks.collect(tasks.map(_totals, examples)), strict=True)
+        model._weighted = sum(counts), sum(sums)
     model.n_iter_ = _learn(model, learners, tasks, examples, known)
     model._take(learners, known.classes)
 
@@ -80,7 +85,8 @@ def _learn(
     sizes, n_rows = known.sizes, known.n_rows
     shared = shares_walk(learners[0], known.is_sparse)
     remembers = model.max_iter > 1 and model._remembers(n_rows, known.n_values)
-    manner = Manner(model, remembers, shared, alone=len(sizes) == 1)
+    n_weighted, total = model._weighted
+    manner = Manner(model, remembers, shared, alone=len(sizes) == 1, factor=n_weighted / total)
     mixing, patience = Mixing(learners, shared), Patience(model.tol, model.n_iter_no_change)
     passed: list[Result] = [None] * len(sizes)
     with Progress("rows", label="Learning", length=n_rows * model.max_iter) as progress:
@@ -89,7 +95,7 @@ def _learn(
             passed = tasks.map(learn_pass, range(len(sizes)), examples, passed, same=[mean, turn, manner])
             mixing.mix(tasks.collect(tasks.map(_copies, passed)), sizes, known.held)
             progress.advance(n_rows)
-            if patience.is_over(take_loss(learners) / (n_rows * len(learners))):
+            if patience.is_over(take_loss(learners) / (n_weighted * len(learners))):
                 break
         _log.info("learned from %d partitions in %d passes, %.2f s", len(sizes), turn + 1, progress.seconds)
     return turn + 1
@@ -113,12 +119,16 @@ def learn_pass(
         rows, memory = before.rows.copy(), before.memory.copy()
     if manner.model.shuffle:
         shuffle(rows, copies[0].settings.seed, 1 + turn)
-    weight = np.require(examples.weight, requirements="W")
+    weight = examples.weight * manner.factor
     bad = learn_apart(copies, memory, X, examples.codes, rows, weight, alone=manner.alone)
     if bad >= 0:
         with naming(examples.number):
             raise_not_finite(manner.model, column_source(X), bad)
     return Passed(copies, rows, memory)
+
+
+def _totals(examples: Examples) -> Totals:
+    return totals(examples.weight, examples.X.shape[0])
 
 
 def _copies(passed: Passed) -> list[OnlineLearner]:

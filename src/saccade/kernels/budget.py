@@ -55,7 +55,7 @@ def train_budget_dense(X, target, rows, weights, state, walk, settings, chosen, 
         weight = weights[i] if weights.shape[0] > 0 else 1.0
         if weight == 0:
             continue
-        t = begin_step(state, state.counters[STEP] + 1, weight)
+        t = begin_step(state, state.counters[STEP] + 1)
         start = first_position(settings, X.shape[1], t)
         count = choose(walk.order, start, settings.limit, t, walk.work_whole, chosen)
         for k in range(count):
@@ -75,7 +75,7 @@ def train_budget_sparse(data, indices, indptr, target, rows, weights, state, wal
             continue
         for k in range(indptr[i], indptr[i + 1]):
             room[indices[k]] = data[k]
-        t = begin_step(state, state.counters[STEP] + 1, weight)
+        t = begin_step(state, state.counters[STEP] + 1)
         start = first_position(settings, room.shape[0], t)
         listed = choose(walk.order, start, settings.limit, t, walk.work_whole, chosen)
         count = 0

@@ -29,7 +29,6 @@ class Picked(NamedTuple):
     place: NDArray[np.uint32]  # among the rows that are learned from
     step: NDArray[np.int64]
     coin: NDArray[np.float64]  # the random number of the step
-    passed: NDArray[np.float64]  # the weights of the examples that were skipped since the one before
 
 
 @inlined
@@ -72,14 +71,14 @@ def is_witness(settings, coin, t):
 
 @internal
 def pick(rows, begin, end, weights, memory, scalars, settings, coins, t, picked):
-    """Pick the examples of a block that memory does not skip; return how many, the last step, and what weight is left.
+    """Pick the examples of a block that memory does not skip; return how many, and the last step.
 
     All at once and without a branch that depends on the data, for it would be guessed wrongly every third time: so
     conditions are joined by operators that evaluate both sides.
     """
     reach = squared_reach(scalars, settings)
     remembers, weighted = memory.shape[0] > 0, weights.shape[0] > 0
-    count, passed = 0, 0.0
+    count = 0
     for r in range(begin, end):
         i = rows[r]
         weight = weights[i] if weighted else 1.0
@@ -88,10 +87,8 @@ def pick(rows, begin, end, weights, memory, scalars, settings, coins, t, picked)
         clear = remembers and is_clear(memory, i, reach) & (not is_witness(settings, coin, t))
         skipped = clear | (weight == 0)
         picked.place[count], picked.step[count], picked.coin[count] = r, t, coin
-        picked.passed[count] = passed
-        passed = passed + weight if skipped else 0.0
         count += not skipped
-    return count, t, passed
+    return count, t
 
 
 @kernel

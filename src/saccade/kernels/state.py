@@ -27,14 +27,13 @@ BUCKETS = 512
     INTERCEPT_CORRECTION,  # as State.correction, for the intercept
     EXPECTED_0,  # the unscaled margin expected of an example of the first class, from the centre
     EXPECTED_1,
-    WEIGHT_SUM,  # of the weights of the examples so far
     WIDTH_0,  # the measured standard deviation of the first class's margins over that of independent features
     WIDTH_1,
     IMPORTANT_SHARE,  # of the examples, as the audit sees it
     MULTIPLIER,  # follows the share of important examples that the boundary misses
     FACTOR_0,  # on the cushions of the first class: its width, the multiplier, and the price of rarity
     FACTOR_1,
-    LOSS,  # of the examples that were read since the learner was last asked for it
+    LOSS,  # weighted, of the examples that were read since the learner was last asked for it
     MEAN_NORM2,  # of the squared norms of the examples that moved the weights
     CLOCK,  # sum of the squared lengths of the steps, which is the variance of a margin that wanders
     GAIN,  # what a walk saves of a row's reading time on average, as counted
@@ -43,7 +42,7 @@ BUCKETS = 512
     INTERCEPT_POTENTIAL,  # as State.potential, for the intercept
     LARGEST,  # magnitude of any feature of the examples that moved exponentiated weights
     SCALARS_SIZE,
-) = range(24)
+) = range(23)
 
 # Entries of State.counters.
 (

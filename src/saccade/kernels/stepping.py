@@ -59,23 +59,23 @@ def regularisation(scalars, settings):
 
 
 @internal
-def step_length(scalars, settings, t, margin, norm2, importance):
+def step_length(scalars, settings, t, margin, norm2, weight):
     """Return how much of y x is added to the weights, or to their logarithms, by an example that is due.
 
     However much an example counts, a step of Passive-Aggressive takes its margin less far beyond 1 than it was below.
     """
     if settings.rule == PERCEPTRON:
-        return importance
+        return weight
     if settings.rule == PA1:
         to_one = (1.0 - margin) / norm2 if norm2 > 0 else 0.0
-        return min(importance * min(settings.strength, to_one), LONGEST_STEP * to_one)
+        return min(weight * min(settings.strength, to_one), LONGEST_STEP * to_one)
     if settings.rule == PA2:
         to_one = (1.0 - margin) / norm2 if norm2 > 0 else math.inf
-        return min(importance * (1.0 - margin) / (norm2 + 0.5 / settings.strength), LONGEST_STEP * to_one)
+        return min(weight * (1.0 - margin) / (norm2 + 0.5 / settings.strength), LONGEST_STEP * to_one)
     if settings.rule == EXPONENTIATED:
-        return importance * settings.strength / math.sqrt(t)
+        return weight * settings.strength / math.sqrt(t)
     strength = regularisation(scalars, settings)
-    return importance / (strength * (t + settings.delay)) if strength > 0 else 0.0
+    return weight / (strength * (t + settings.delay)) if strength > 0 else 0.0
 
 
 @inlined
@@ -165,16 +165,14 @@ def shrink(scalars, settings, t):
 def end_step(state, settings, t):
     """Count the weights after this step into their average, and bring their scale back.
 
-    Pegasos gives step t the weight t (Lacoste-Julien, Schmidt and Bach 2012: the rate 1/T of strongly convex
-    problems, where equal weights give log(T)/T); the others weight all steps alike.
+    Step t has the weight t (Lacoste-Julien, Schmidt and Bach 2012): with equal weights the first steps, which are far
+    off, would count as much as those after the weights have settled.
     """
     scalars = state.scalars
-    gradual = settings.rule == PEGASOS or settings.rule == ALGORITHM1
     if settings.average:
-        weight = float(t) if gradual else 1.0
-        scalars[TOTAL] += weight * scalars[SCALE]
-        scalars[AVERAGE_WEIGHT] += weight
-    if gradual and scalars[SCALE] < SMALLEST_SCALE:
+        scalars[TOTAL] += t * scalars[SCALE]
+        scalars[AVERAGE_WEIGHT] += t
+    if (settings.rule == PEGASOS or settings.rule == ALGORITHM1) and scalars[SCALE] < SMALLEST_SCALE:
         multiply_out(state, scalars[SCALE])
 
 
@@ -195,15 +193,13 @@ def catch_up(scalars, counters, settings, t):
     counters[N_SKIPPED] += k
     begun, delay = float(t - k), settings.delay
     sum_of_steps = 0.5 * k * (begun + 1.0 + t)
+    scalars[AVERAGE_WEIGHT] += settings.average * sum_of_steps
     if settings.rule == PEGASOS:
         sum_of_inverses = k / (0.5 * (begun + 1.0 + t) + delay)
         scalars[TOTAL] += settings.average * scalars[SCALE] * (begun + delay) * (k - delay * sum_of_inverses)
-        scalars[AVERAGE_WEIGHT] += settings.average * sum_of_steps
         scalars[SCALE] *= (begun + delay) / (t + delay)
     else:
-        weight = sum_of_steps if settings.rule == ALGORITHM1 else float(k)
-        scalars[TOTAL] += settings.average * weight * scalars[SCALE]
-        scalars[AVERAGE_WEIGHT] += settings.average * weight
+        scalars[TOTAL] += settings.average * sum_of_steps * scalars[SCALE]
 
 
 @kernel

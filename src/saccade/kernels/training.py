@@ -28,7 +28,6 @@ from saccade.kernels.state import (
     SCALE,
     STEP,
     TAUGHT,
-    WEIGHT_SUM,
     State,
 )
 from saccade.kernels.stepping import catch_up, end_step, is_due, shrink, step_length, take_step
@@ -42,11 +41,10 @@ LINES, LINE = 49, 64
 
 
 @inlined
-def begin_step(state, t, weight):
+def begin_step(state, t):
     """Begin the step of one more example; return its number."""
     state.counters[STEP] = t
     state.counters[N_EXAMPLES] += 1
-    state.scalars[WEIGHT_SUM] += weight
     return t
 
 
@@ -71,8 +69,7 @@ def move(state, potential, settings, indices, values, c, t, weight, inner, margi
     counters[N_UPDATES] += 1
     scalars[MEAN_NORM2] += (norm2 - scalars[MEAN_NORM2]) / counters[N_UPDATES]
     norm2 += settings.intercept
-    importance = weight * counters[N_EXAMPLES] / scalars[WEIGHT_SUM]  # relative to the mean so far
-    length = step_length(scalars, settings, t, margin, norm2, importance)
+    length = step_length(scalars, settings, t, margin, norm2, weight)
     if length > 0:
         take_step(state, potential, settings, indices, values, inner, norm2, (2.0 * c - 1.0) * length)
     return length
@@ -82,7 +79,7 @@ def move(state, potential, settings, indices, values, c, t, weight, inner, margi
 def learn_from(state, settings, indices, values, c, t, weight, inner, margin):
     """Take the step that a margin asks for; return its length, or NaN where the row's norm is not finite."""
     length = 0.0
-    state.scalars[LOSS] += max(0.0, settings.law.theta - margin)
+    state.scalars[LOSS] += weight * max(0.0, settings.law.theta - margin)
     if settings.rule == PEGASOS or settings.rule == ALGORITHM1:
         shrink(state.scalars, settings, t)
     if is_due(settings, margin):
@@ -126,7 +123,7 @@ def examine(state, walk, settings, checkpoints, memory, i, values, c, u, inner, 
 def take_example(state, walk, settings, checkpoints, memory, i, indices, values, c, weight, t, coin):
     """Filter an example or learn from it; return False where its margin is not finite."""
     catch_up(state.scalars, state.counters, settings, t - 1)
-    begin_step(state, t, weight)
+    begin_step(state, t)
     witness = is_witness(settings, coin, t)
     if checkpoints is not None and not witness and is_walking(state.scalars, settings):
         stop, size, expected = walk_over(values, state, walk, settings, checkpoints, c)
@@ -170,7 +167,7 @@ def train_dense(X, target, rows, weights, memory, state, walk, checkpoints, sett
     block, t = picked.place.shape[0], state.counters[STEP]
     for begin in range(0, rows.shape[0], block):
         end = min(begin + block, rows.shape[0])
-        count, t, passed = pick(rows, begin, end, weights, memory, state.scalars, settings, coins, t, picked)
+        count, t = pick(rows, begin, end, weights, memory, state.scalars, settings, coins, t, picked)
         for q in range(count):
             if q + AHEAD < count:
                 ahead = rows[picked.place[q + AHEAD]]
@@ -179,13 +176,11 @@ def train_dense(X, target, rows, weights, memory, state, walk, checkpoints, sett
                     prefetch(memory, ahead, 0)
             i = rows[picked.place[q]]
             weight = weights[i] if weights.shape[0] > 0 else 1.0
-            state.scalars[WEIGHT_SUM] += picked.passed[q]
             step, coin = picked.step[q], picked.coin[q]
             if not take_example(
                 state, walk, settings, checkpoints, memory, i, None, X[i], target[i], weight, step, coin
             ):
                 return i
-        state.scalars[WEIGHT_SUM] += passed
     catch_up(state.scalars, state.counters, settings, t)
     return -1
 
@@ -210,9 +205,7 @@ def train_sparse(
                 state.weights[:, k], state.correction[:, k], logarithms, state.scalars[k], state.counters[k]
             )
             coins = stream_key(seeds[k], AUDIT)
-            count, reached, passed = pick(
-                rows, begin, end, weights, memory[k], learner.scalars, settings, coins, t, picked
-            )
+            count, reached = pick(rows, begin, end, weights, memory[k], learner.scalars, settings, coins, t, picked)
             for q in range(count):
                 if q + AHEAD < count:
                     ahead = rows[picked.place[q + AHEAD]]
@@ -220,13 +213,11 @@ def train_sparse(
                     fetch(data, indptr[ahead], indptr[ahead + 1])
                 i = rows[picked.place[q]]
                 weight = weights[i] if weights.shape[0] > 0 else 1.0
-                learner.scalars[WEIGHT_SUM] += picked.passed[q]
                 stored = slice(indptr[i], indptr[i + 1])
                 row, kept, step, coin = indices[stored], data[stored], picked.step[q], picked.coin[q]
                 c = 1 if codes[i] == positive[k] else 0
                 if not take_example(learner, None, settings, None, memory[k], i, row, kept, c, weight, step, coin):
                     return i
-            learner.scalars[WEIGHT_SUM] += passed
     for k in range(positive.shape[0]):
         catch_up(state.scalars[k], state.counters[k], settings, reached)
     return -1

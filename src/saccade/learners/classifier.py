@@ -47,11 +47,20 @@ from saccade.reading.progress import Progress
 from saccade.reading.sources import column_source
 from saccade.version import __version__
 
-__all__ = ["AttentiveLearner"]
+__all__ = ["AttentiveLearner", "Totals", "all_or_nothing", "totals"]
 
 _log = logging.getLogger(__name__)
 # Rows, and values in them, from which on margins are remembered.
 FEWEST_ROWS, FEWEST_VALUES = 1_000, 500_000
+
+
+# How many rows have a weight above 0, and the sum of the weights.
+Totals = tuple[int, float]
+
+
+def totals(weight: NDArray[np.float64], n_rows: int) -> Totals:
+    """Return the totals of weights, which are all 1 where the array is empty."""
+    return (int(np.count_nonzero(weight)), float(weight.sum())) if weight.size else (n_rows, float(n_rows))
 
 
 def all_or_nothing(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -91,6 +100,7 @@ class AttentiveLearner(ReadingMixin, ClassifierMixin, BaseEstimator):
     warm_start: bool
     n_jobs: int | None
     random_state: Any
+    _weighted: Totals = (0, 0.0)  # of the rows learned from so far
 
     _kinds: ClassVar[Kinds] = {
         "boundary": [instance(str), having("law", "limit")],
@@ -125,7 +135,7 @@ class AttentiveLearner(ReadingMixin, ClassifierMixin, BaseEstimator):
         X : array, CSR matrix or table of shape (rows, features)
         y : array of shape (rows,)
         sample_weight : array of shape (rows,), optional
-            How much each example counts, relative to the mean so far; a row of weight 0 is passed over.
+            How much each example counts, relative to the mean; a row of weight 0 is passed over.
         """
         self._check_parameters()
         going_on = self.warm_start and self._is_trained()
@@ -138,6 +148,8 @@ class AttentiveLearner(ReadingMixin, ClassifierMixin, BaseEstimator):
                 "Pass y with the same classes, or set warm_start=False."
             )
         weight = self._weights(X, classes, codes, sample_weight, in_part=False)
+        n_weighted, total = totals(weight, X.shape[0])
+        weight = weight * (n_weighted / total)
         learners = self._continued_learners(X) if going_on else self._new_learners(X, classes)
         seed, first = learners[0].settings.seed, int(learners[0].counters[STEP])
         digest = digest_of_rows(X, codes) if self.warm_start else ""
@@ -157,11 +169,12 @@ class AttentiveLearner(ReadingMixin, ClassifierMixin, BaseEstimator):
                 course.grow_older()
                 self.n_iter_ = turn + 1
                 progress.advance(rows.size, turn + 1)
-                if patience.is_over(take_loss(learners) / (rows.size * len(learners))):
+                if patience.is_over(take_loss(learners) / (n_weighted * len(learners))):
                     break
         course.done()
         _log.info("learned from %d rows in %d passes, %.2f s", rows.size, self.n_iter_, progress.seconds)
         self._take(learners, classes)
+        self._weighted = n_weighted, total
         self._remembered = Remembered(memory, digest) if self.warm_start else None
         warn_if_level_not_held(self._level, self.training_)
         return self
@@ -173,7 +186,7 @@ class AttentiveLearner(ReadingMixin, ClassifierMixin, BaseEstimator):
         """Learn from one pass over the rows, in their order; the first call needs all ``classes``.
 
         The same stream of rows gives the same bits, however it is split into calls. Rows are not recognised from one
-        call to the next, so nothing is remembered of them.
+        call to the next, so nothing is remembered of them. Sample weights count relative to their mean so far.
         """
         first = not self._is_trained()
         self._check_parameters()
@@ -188,11 +201,13 @@ class AttentiveLearner(ReadingMixin, ClassifierMixin, BaseEstimator):
         if not np.array_equal(known[np.minimum(codes, len(known) - 1)], y):
             raise ValueError(f"y has labels that are not among the classes {known.tolist()} of the first call.")
         weight = self._weights(X, known, codes, sample_weight, in_part=True)
+        weight, weighted = self._relative_to_mean_so_far(weight, X.shape[0])
         learners = self._new_learners(X, known) if first else self._continued_learners(X)
         course = Course(learners, new_memory(len(learners), 0), n_jobs=self.n_jobs)
         self._go_over(course, X, codes, np.arange(X.shape[0], dtype=np.uint32), weight)
         course.done()
         self._take(learners, known)
+        self._weighted = weighted
         self.n_iter_ = 1
         warn_if_level_not_held(self._level, self.training_)
         return self
@@ -303,8 +318,20 @@ class AttentiveLearner(ReadingMixin, ClassifierMixin, BaseEstimator):
             return np.empty(0)
         weight = check_weights(sample_weight, X.shape[0], may_all_be_zero=in_part)
         if self.class_weight is not None:
-            weight = weight * self._class_weights(classes, np.bincount(codes, minlength=classes.size))[codes]
-        return np.asarray(weight, dtype=np.float64)
+            by_class = self._class_weights(classes, np.bincount(codes, minlength=classes.size))
+            weight = check_weights(weight * by_class[codes], X.shape[0], may_all_be_zero=in_part)
+        return weight
+
+    def _relative_to_mean_so_far(self, weight: NDArray[np.float64], n_rows: int) -> tuple[NDArray[np.float64], Totals]:
+        """Return weights relative to the mean of all up to each row, and the totals after the last one."""
+        count, total = self._weighted
+        if weight.size == 0 and count == total:  # so far all weigh the same
+            return weight, (count + n_rows, total + n_rows)
+        weight = weight if weight.size else np.ones(n_rows)
+        counts = count + np.cumsum(weight > 0)
+        sums = np.cumsum(np.append(total, weight))[1:]  # one after another, so that any split gives the same bits
+        relative = np.divide(weight * counts, sums, out=np.zeros(n_rows), where=sums > 0)
+        return relative, (int(counts[-1]), float(sums[-1]))
 
     def _class_weights(self, classes: NDArray[Any], counts: NDArray[np.integer]) -> NDArray[np.float64]:
         """Return how much a row of each class counts, where there are so many of it."""

@@ -30,7 +30,7 @@ class ExponentiatedGradient(AttentiveLearner):
 n_jobs, random_state
         As for :class:`saccade.Pegasos`. Sample and class weights multiply the step.
     average : bool, default=True
-        Average the weights over the steps, all weighted alike.
+        Average the weights over the steps, with weights proportional to the step's number.
 
     Examples
     --------

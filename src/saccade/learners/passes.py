@@ -138,6 +138,4 @@ def _side_by_side(arrays: Sequence[Any]) -> Any:
 
 
 def _room() -> Picked:
-    return Picked(
-        np.empty(BLOCK, np.uint32), np.empty(BLOCK, np.int64), np.empty(BLOCK, np.float64), np.empty(BLOCK, np.float64)
-    )
+    return Picked(np.empty(BLOCK, np.uint32), np.empty(BLOCK, np.int64), np.empty(BLOCK, np.float64))

@@ -27,7 +27,7 @@ n_jobs, random_state
         As for :class:`saccade.Pegasos`. Sample and class weights multiply tau, to 1.9 times
         l / ||x||^2 at the most: longer steps diverge.
     average : bool, default=True
-        Average the weights over the steps, all weighted alike.
+        Average the weights over the steps, with weights proportional to the step's number.
 
     Examples
     --------

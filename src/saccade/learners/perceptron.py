@@ -21,7 +21,7 @@ class Perceptron(AttentiveLearner):
 n_jobs, random_state
         As for :class:`saccade.Pegasos`.
     average : bool, default=True
-        Average the weights over the steps, all weighted alike.
+        Average the weights over the steps, with weights proportional to the step's number.
 
     Examples
     --------
