@@ -31,6 +31,8 @@ def assert_probabilities(imported, X, probability):
     margin, slope = margins_of(imported.ensemble, X)[:, 0], imported.ensemble.slope
     made = (1 + margin) / 2 if slope is None else 1 / (1 + np.exp(-slope * margin))
     assert_allclose(made, probability, rtol=1e-12)
+    if imported.probability is not None:
+        assert_array_equal(imported.probability(margin), probability)
 
 
 def labels_of(imported, margins):

@@ -16,15 +16,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from promised import assert_kept
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import (
     AdaBoostClassifier,
+    ExtraTreesClassifier,
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
 )
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from saccade import AttentiveClassifier, attend
 from saccade.models.trees.model import TreeModel
@@ -174,6 +178,67 @@ def test_a_threshold_moves_the_decision(boosted):
     ):
         assert np.mean(moved.predict(X[3200:]) != (probability >= 0.2)) < 2 * DELTA
         assert np.array_equal(moved.full_margin(X[3200:]) > 0, probability >= 0.2)
+
+
+CALIBRATED = {
+    "lightgbm": lgb.LGBMClassifier(**LIGHT),
+    "lightgbm, forest": lgb.LGBMClassifier(**LIGHT, boosting_type="rf", subsample=0.6, subsample_freq=1),
+    "xgboost": xgb.XGBClassifier(n_estimators=20, max_depth=3, n_jobs=1),
+    "xgboost, raw": xgb.XGBClassifier(n_estimators=20, max_depth=3, n_jobs=1, objective="binary:logitraw"),
+    "catboost": CatBoostClassifier(iterations=20, depth=3, verbose=0, allow_writing_files=False, thread_count=1),
+    "histograms": HistGradientBoostingClassifier(max_iter=20),
+    "gradient boosting": GradientBoostingClassifier(n_estimators=20),
+    "exponential loss": GradientBoostingClassifier(n_estimators=20, loss="exponential"),
+    "forest": RandomForestClassifier(20, min_samples_leaf=30, random_state=0),
+    "extra trees": ExtraTreesClassifier(20, max_depth=6, random_state=0),
+    "adaboost": AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=20),
+}
+
+
+@pytest.fixture(scope="module")
+def tied_rows():
+    """Return rows of which many have the same margins, and noisy labels."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, size=(6000, 5)).astype(float)
+    return X, (X[:, 0] + X[:, 1] * X[:, 2] / 2 - X[:, 3] + 2 * rng.normal(size=6000) > 1).astype(int)
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+@pytest.mark.parametrize("name", CALIBRATED)
+def test_calibrated_trees_give_the_calibrated_labels_to_ties_too(name, method, tied_rows):
+    X, y = tied_rows
+    model = clone(CALIBRATED[name]).fit(X[:1500], y[:1500])
+    calibrated = CalibratedClassifierCV(FrozenEstimator(model), method=method).fit(X[1500:2000], y[1500:2000])
+    first, second = calibrated.predict_proba(X).T
+    middle = np.argsort(second)[len(X) // 2]
+    assert np.sum(second == second[middle]) > 3
+    # In single precision scikit-learn's interpolation may round the end of a plateau above the plateau.
+    exact = not (method == "isotonic" and name.startswith("xgboost"))
+    changes = [
+        FixedThresholdClassifier(FrozenEstimator(calibrated), threshold=second[middle] if exact else 0.4),
+        FixedThresholdClassifier(FrozenEstimator(calibrated), threshold=first[middle] if exact else 0.4, pos_label=0),
+    ]
+    for whole in [calibrated, *(change.fit(X, y) for change in changes)]:
+        labels = whole.predict(X)
+        assert 0.02 < labels.mean() < 0.98
+        attentive = attend(whole, X[2000:], delta=0.2, random_state=0)
+        np.testing.assert_array_equal(attentive.full_margin(X) > 0, labels)
+
+
+def test_a_calibrator_within_the_fit_and_a_temperature_for_several_classes_are_read(tied_rows):
+    X, y = tied_rows
+    forest = RandomForestClassifier(10, max_depth=5, random_state=0)
+    within = CalibratedClassifierCV(forest, ensemble=False, cv=3).fit(X[:1500], y[:1500])
+    attentive = attend(within, X[2000:], delta=0.2, random_state=0)
+    np.testing.assert_array_equal(attentive.full_margin(X) > 0, within.predict(X))
+    again = pickle.loads(pickle.dumps(attentive))
+    np.testing.assert_array_equal(again.predict(X), attentive.predict(X))
+    with pytest.raises(TypeError, match="averages the probabilities of 3 calibrated models"):
+        attend(CalibratedClassifierCV(forest, cv=3).fit(X[:1500], y[:1500]), X[2000:])
+    three = np.digitize(X[:, 0] + X[:, 3], [2, 4])
+    calibrated = CalibratedClassifierCV(forest, ensemble=False, cv=3).fit(X[:1500], three[:1500])
+    with pytest.raises(TypeError, match="calibrates each of several classes by itself"):
+        attend(calibrated, X[2000:])
 
 
 @pytest.mark.parametrize("estimator", [HistGradientBoostingClassifier(max_iter=20), RandomForestClassifier(30)])

@@ -351,6 +351,9 @@ WRAPPED = {
     "threshold on a calibrated one": FixedThresholdClassifier(
         CalibratedClassifierCV(PLAIN, ensemble=False, cv=3), threshold=0.7
     ),
+    "threshold of the first class on a calibrated one": FixedThresholdClassifier(
+        CalibratedClassifierCV(PLAIN, ensemble=False, cv=3), threshold=0.3, pos_label="no"
+    ),
     "tuned threshold": TunedThresholdClassifierCV(PLAIN, cv=2),
     "one against the rest": OneVsRestClassifier(PLAIN),
     "stacked": StackingClassifier(

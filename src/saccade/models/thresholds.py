@@ -8,6 +8,7 @@ additive model then counts: a margin of 0 is the threshold.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
@@ -36,9 +37,15 @@ class Threshold(NamedTuple):
                 f"A threshold is for two classes, and {type(model).__name__} has {classes.size}. Pass the model "
                 "without a threshold."
             )
-        margin = at(self._checked(model)) if self.on_probability else self.value
-        before = margin - NEXT_TO * max(1.0, abs(margin))
-        return -before if self.positive is not None and self.positive == classes[0] else before
+        first = self.positive is not None and self.positive == classes[0]
+        if self.on_probability:
+            probability = self._checked(model)
+            # The first class has it where the second's is no higher than the rest.
+            margin = at(float(np.nextafter(1 - probability, 1)) if first else probability)
+        else:
+            margin = -self.value if first else self.value
+        beside = NEXT_TO * max(1.0, abs(margin))
+        return margin + beside if first else margin - beside
 
     def _checked(self, model: Any) -> float:
         if not 0 < self.value < 1:

@@ -15,8 +15,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from saccade.models.bayes import steps_and_weights
+from saccade.models.calibrated import calibration_of, margin_of_half, margin_reaching, probability_of
 from saccade.models.linear import check_scores, margin_at, weights_of
-from saccade.models.pipelines.calibrated import calibration_of, margin_reaching, probability_of
 from saccade.models.pipelines.features import Blocks, RefusedError, concatenated, counted
 from saccade.models.pipelines.steps import transformed
 from saccade.models.thresholds import step_inside, threshold_of
@@ -120,11 +120,18 @@ def _calibrated(model: CalibratedClassifierCV, blocks: Blocks) -> Scored | None:
     if inside is None or inside.classes.size > 2:  # one temperature for all classes changes no label
         return inside
     inside = inside.unmoved
-    probability = probability_of(calibrated, inside.decides)
-    least = margin_reaching(probability, np.nextafter(0.5, 1))  # the second class needs more than the first has
-    if not abs(least) < np.finfo(np.float64).max:  # never, or from the least number on
-        raise RefusedError(model, "gives all rows one label, or a lower probability to a higher margin.")
-    return inside.minus(float(np.nextafter(least, -np.inf)), partial(margin_reaching, probability))
+    by_margin = hasattr(inside.decides, "decision_function")
+    probability = probability_of(calibrated, _itself if by_margin else _logistic, by_margin=by_margin)
+    at = partial(margin_reaching, model, probability)
+    return inside.minus(margin_of_half(at), at)
+
+
+def _itself(margin: Reals) -> Reals:
+    return margin
+
+
+def _logistic(margin: Reals) -> Reals:
+    return 1 / (1 + np.exp(-margin))
 
 
 def _one_vs_rest(model: OneVsRestClassifier, blocks: Blocks) -> Scored | None:

@@ -1,11 +1,18 @@
 """Trees of any library, or of a file, as an additive model."""
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.pipeline import Pipeline
 
+from saccade.models.calibrated import calibration_of, margin_of_half, margin_reaching, probability_of
+from saccade.models.pipelines.features import RefusedError
 from saccade.models.thresholds import step_inside, threshold_of
 from saccade.models.trees.imported import Imported
 from saccade.models.trees.importing import ACCEPTED, imported_from
@@ -25,29 +32,61 @@ def take_apart(model: Any) -> TreeModel | None:
     """Return the trees of a model; None for other models. They are copies: what happens to it later changes nothing."""
     names, threshold = getattr(model, "feature_names_in_", None), threshold_of(model)
     steps: list[Any] = []
-    calibrated = False
+    calibrators: list[Any] = []
     while (inside := step_inside(model)) is not None:
-        calibrated = calibrated or hasattr(model, "calibrated_classifiers_")
+        if isinstance(model, CalibratedClassifierCV):
+            calibrators.append(model)
         if isinstance(model, Pipeline):
             steps += [step for _, step in model.steps if step not in (None, "passthrough", inside)]
         model = inside
-        threshold = threshold_of(model) if threshold is None else threshold
+        if threshold is None and not calibrators:  # calibrators see scores, whatever thresholds there are within
+            threshold = threshold_of(model)
     trees = _trees(model, names)
     if trees is None:
         return None
-    if calibrated:
-        raise TypeError(
-            f"CalibratedClassifierCV changes the probabilities of {type(model).__name__}. Pass the classifier alone, "
-            "with threshold= where the label is to change elsewhere."
-        )
     if steps:
         raise TypeError(
             f"{type(steps[0]).__name__} stands before the trees of {type(model).__name__} in a Pipeline. Pass the "
             "classifier alone, and rows as the steps before it make them."
         )
+    calibrations = [calibration_of(calibrator)[1] for calibrator in calibrators]
+    if calibrations and trees.classes.size == 2:  # one temperature for several classes changes no label
+        trees, at = _calibrated(trees, model, calibrations)
+        return trees.counted_from(threshold.margin(model, trees.classes, at) if threshold else margin_of_half(at))
     if threshold is None:
         return trees
     return trees.counted_from(threshold.margin(model, trees.classes, trees.margin_at))
+
+
+def _calibrated(trees: TreeModel, model: Any, calibrations: list[Any]) -> tuple[TreeModel, Callable[[float], float]]:
+    """Return trees, and the margin that reaches a calibrated probability. The last calibration is of the trees."""
+    assert trees.witness is not None
+    by_margin, probability = hasattr(model, "decision_function"), trees.witness.probability
+    if by_margin:
+        probability = _itself
+    elif trees.ensemble.slope is None:
+        trees, probability = _second_alone(trees, model), _itself
+    if probability is None:
+        raise RefusedError(model, "has two scores, and what is calibrated is no function of their difference.")
+    for calibrated in reversed(calibrations):
+        probability, by_margin = probability_of(calibrated, probability, by_margin=by_margin), False
+    return trees, partial(margin_reaching, model, probability)
+
+
+def _second_alone(trees: TreeModel, model: Any) -> TreeModel:
+    """Return a forest with the probability of the second class as its margin, rather than the two's difference."""
+    ensemble = trees.ensemble
+    value = np.ascontiguousarray(ensemble.nodes.value[:, 1:])
+    ensemble = replace(
+        ensemble, nodes=ensemble.nodes._replace(value=value), sum=replace(ensemble.sum, start=ensemble.sum.start[1:])
+    )
+    assert trees.witness is not None
+    witness = replace(trees.witness, ensemble=ensemble, margins=lambda X: model.predict_proba(X)[:, 1:])
+    return replace(trees, ensemble=ensemble, witness=witness)
+
+
+def _itself(margin: NDArray[np.float64]) -> NDArray[np.float64]:
+    return margin
 
 
 def _trees(model: Any, names: Any) -> TreeModel | None:

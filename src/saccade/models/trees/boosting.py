@@ -1,5 +1,6 @@
 """What LightGBM's and XGBoost's models have in common: rounds of trees of one output, a tree for each score."""
 
+import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +11,10 @@ from numpy.typing import NDArray
 
 from saccade.models.trees.assembling import Tree
 
-__all__ = ["Rounds", "class_names", "classes_of", "library_name", "margins_from", "smallest"]
+__all__ = ["Rounds", "class_names", "classes_of", "library_name", "logistic", "margins_from", "smallest"]
+
+# e to a higher power is no double.
+LARGEST_EXPONENT = 709.0
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,11 @@ def margins_from(raw: Any) -> NDArray[np.floating]:
     scores: NDArray[np.floating] = np.asarray(raw)
     scores = scores.reshape(len(scores), -1)
     return np.diff(scores.astype(np.float64), axis=1) if scores.shape[1] == 2 else scores
+
+
+def logistic(margin: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return probabilities at margins, with the C library's exponential, which libraries take, and not NumPy's."""
+    return np.array([1 / (1 + math.exp(min(-value, LARGEST_EXPONENT))) for value in margin.tolist()])
 
 
 def smallest(is_positive: Callable[[Any], bool], dtype: type[np.floating]) -> float:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from saccade.models.trees.assembling import Tree, assemble
+from saccade.models.trees.boosting import logistic
 from saccade.models.trees.ensemble import ABOVE_ZERO, Ensemble, Sum
 from saccade.models.trees.imported import Imported
 from saccade.models.trees.thresholds import single
@@ -72,7 +73,15 @@ def take_apart(model: Any) -> Imported | None:
     )
     names = tuple(feature["feature_id"] for feature in described)
     library = f"CatBoost {sys.modules['catboost'].__version__}"
-    return Imported(ensemble, classes, names if any(names) else None, library, margins, labels)
+    return Imported(
+        ensemble,
+        classes,
+        names if any(names) else None,
+        library,
+        margins,
+        labels,
+        probability=logistic if n_outputs == 1 else None,
+    )
 
 
 def _check_numeric(model: Any) -> None:

@@ -29,4 +29,6 @@ class Imported:
     categories: dict[int, Categories] = field(default_factory=dict)  # by column
     # Whether the library adds in a fixed order: forests in several threads do not.
     same_bits: bool = True
+    # Of two classes: the second one's probability at margins, as the library computes it to the last bit.
+    probability: Callable[[NDArray[np.float64]], NDArray[np.floating]] | None = None
     absent: float = 0.0  # what a value that a CSR matrix does not store stands for: zero, or NaN

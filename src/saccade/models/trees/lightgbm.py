@@ -7,6 +7,7 @@ LightGBM's ``tree.h``.
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from math import exp
 from typing import Any
 
@@ -15,7 +16,15 @@ from numpy.typing import NDArray
 
 from saccade.models.categories import Categories
 from saccade.models.trees.assembling import Tree, assemble
-from saccade.models.trees.boosting import Rounds, class_names, classes_of, library_name, margins_from, smallest
+from saccade.models.trees.boosting import (
+    Rounds,
+    class_names,
+    classes_of,
+    library_name,
+    logistic,
+    margins_from,
+    smallest,
+)
 from saccade.models.trees.ensemble import Ensemble, Sum
 from saccade.models.trees.imported import Imported
 
@@ -82,13 +91,16 @@ def _read(text: str) -> Imported:
     if not trees:
         raise ValueError("The LightGBM model has no trees.")
     parsed = [_tree(_fields(lines), number) for number, lines in enumerate(trees)]
+    # Random forests have the sum as raw score, and divide it for the probability.
+    divisor = len(trees) // header.n_scores if header.averages else 1
     return Imported(
-        ensemble=_ensemble(header, [tree for tree, _ in parsed], _zero_is_missing(header, parsed)),
+        ensemble=_ensemble(header, [tree for tree, _ in parsed], _zero_is_missing(header, parsed), divisor),
         classes=np.arange(max(header.n_scores, 2)),
         columns=None if are_default(header.names) else header.names,
         library=library_name("LightGBM", "lightgbm"),
         margins=None,
         labels=None,
+        probability=partial(_probability, header.sigmoid, divisor) if header.n_scores == 1 else None,
         categories=_categories(header, rest),
     )
 
@@ -260,15 +272,18 @@ def _zero_is_missing(header: Header, parsed: list[tuple[Tree, Integers]]) -> NDA
     return is_zero if is_zero.any() else None
 
 
-def _ensemble(header: Header, trees: list[Tree], zero_is_missing: NDArray[np.bool_] | None) -> Ensemble:
-    n_scores, n_rounds = header.n_scores, len(trees) // header.n_scores
-    score = np.tile(np.arange(n_scores, dtype=np.int32), n_rounds)
+def _probability(sigmoid: float, divisor: int, margin: Reals) -> Reals:
+    return logistic(sigmoid * (margin / divisor))
+
+
+def _ensemble(header: Header, trees: list[Tree], zero_is_missing: NDArray[np.bool_] | None, divisor: int) -> Ensemble:
+    n_scores = header.n_scores
+    score = np.tile(np.arange(n_scores, dtype=np.int32), len(trees) // n_scores)
     rounds = Rounds(trees, score, n_scores).merged()
-    divisor = n_rounds if header.averages else 1
 
     def is_second(margin: float) -> bool:
         if n_scores == 1:
-            return 1.0 / (1.0 + exp(-header.sigmoid * (margin / divisor))) > 0.5
+            return bool(_probability(header.sigmoid, divisor, np.array([margin]))[0] > 0.5)
         return exp(-margin / divisor) < 1.0  # softmax of two
 
     return Ensemble(
@@ -276,7 +291,6 @@ def _ensemble(header: Header, trees: list[Tree], zero_is_missing: NDArray[np.boo
         score=rounds.score,
         n_scores=rounds.n_scores,
         n_columns=header.n_columns,
-        # Random forests have the sum as raw score, and divide it for the probability.
         sum=Sum(start=np.zeros(n_scores), positive_from=smallest(is_second, np.float64)),
         zero_is_missing=zero_is_missing,
         integers_single=True,

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from saccade.models.categories import Categories
 from saccade.models.trees.assembling import Tree, assemble
 from saccade.models.trees.boosting import Rounds, class_names, classes_of, library_name, margins_from, smallest
-from saccade.models.trees.c_library import logf
+from saccade.models.trees.c_library import expf, logf
 from saccade.models.trees.ensemble import ABOVE_ZERO, Ensemble, Sum
 from saccade.models.trees.imported import Imported
 from saccade.models.trees.thresholds import below, single
@@ -214,6 +214,7 @@ def _imported(booster: dict[str, Any], header: Header) -> Imported:
         library=library_name("XGBoost", "xgboost"),
         margins=None,
         labels=None,
+        probability=PROBABILITIES.get(header.objective),
         categories=_categories(model),
         absent=float("nan"),
     )
@@ -282,19 +283,33 @@ def _sets(saved: dict[str, Any]) -> dict[int, NDArray[np.integer]]:
 # Labels and categories
 
 
+def _as_single(margin: NDArray[np.floating]) -> NDArray[np.float32]:
+    largest = np.finfo(np.float32).max
+    rounded: NDArray[np.float32] = np.clip(margin, -largest, largest).astype(np.float32)
+    return rounded
+
+
+def _logistic(margin: NDArray[np.floating]) -> NDArray[np.float32]:
+    one, epsilon = np.float32(1), np.float32(1e-16)
+    return np.array([one / (expf(-value) + one + epsilon) for value in _as_single(margin)])
+
+
+# The probability of the second of two classes. XGBClassifier takes a raw margin for one.
+PROBABILITIES = {"binary:logistic": _logistic, "binary:logitraw": _as_single}
+
+
 def _positive_from(header: Header) -> float:
     """Return the smallest margin that is labelled with the second of two classes."""
 
     def is_second(margin: np.float32) -> bool:
-        small, one = np.float32(np.exp(-float(margin))), np.float32(1)
         if header.objective == "binary:logitraw":
             # XGBClassifier takes the margin for a probability.
             return bool(margin > (0.5 if header.wrapped else 0.0))
         if header.objective == "multi:softmax":
             return bool(margin > 0)
         if header.objective == "multi:softprob":
-            return bool(small < one)
-        return bool(one / (small + one + np.float32(1e-16)) > np.float32(0.5))
+            return bool(expf(-margin) < 1)
+        return bool(_logistic(np.array([margin]))[0] > 0.5)
 
     return smallest(is_second, np.float32)
 
