@@ -269,7 +269,12 @@ def test_a_plan_describes_itself(linear, attentive):
         assert line.startswith(asked)
         assert f"after {stop} feature{'' if stop == 1 else 's'}, " in line
     assert "margins up to -" in said
-    assert attend(linear, X, boundary="full").plan_.describe() == "All 60 features of every row are read."
+    whole = attend(linear, X, boundary="full").plan_
+    nothing = "Reads nearly everything: early exit saves nothing here."
+    assert whole.describe() == f"All 60 features of every row are read.\n{nothing}"
+    assert plan._replace(saves_nothing=True).describe().endswith(f"\n{nothing}")
+    assert r"\x1b[2J" in plan.describe(["\x1b[2J"] * 60)
+    assert all(line.isprintable() for line in plan.describe(["\x1b[2J"] * 60).split("\n"))
 
 
 EVERY_SORT, every_kind = correlated(11_000, 60, seed=4, separation=6.0, classes=4)

@@ -174,22 +174,63 @@ def test_a_certificate_counts_by_class_and_by_stage():
     assert not hasattr(certificate, "upper_bound")
 
 
-def test_a_certificate_reads_as_a_sentence():
-    assert str(seen()) == (
-        "With 95 % confidence, of new rows such as the calibration rows, which the model must not have been fitted on, "
-        "at most 2 % of each class get another label than the full model gives them, and of those given any one label "
-        "here at most 2 % have another from the full model. 0.03 % of 10,000 calibration rows got another label; of "
-        "the rarest class (fraud) 1 of 500 rows were lost, and 2 of 501 labelled so were false. 7.0 of 20 features "
-        "were read per row."
+def test_a_certificate_prints_as_short_lines_with_counts():
+    assert (
+        str(seen())
+        == """\
+Certified at 95 % confidence, for rows drawn like the calibration rows:
+  of the rows that the full model labels c, at most 2 % change label (for every class c);
+  of the rows labelled c early, at most 2 % disagree with the full model.
+Valid only if the model was not fitted on the calibration rows, which was not checked.
+Observed: 3 of 10,000 calibration rows changed label.
+Rarest class (fraud): 1 of 500 lost, 2 of 501 labelled so early false.
+Features read per row: 7.0 of 20."""
     )
-    assert "class fraud 5 %" in str(replace(seen(), delta={"ok": 0.001, "fraud": 0.05}))
-    assert "at most 2 % fewer get the right label" in str(replace(seen(), promise="accuracy", worse=2, better=1))
-    assert "Class ok lost most, 0.0211 %" in str(seen(lost=0))
-    assert "so no label differs" in str(seen(0, 0, 20))
+    assert "at most these shares change label (ok: 0.1 %, fraud: no promise);" in str(
+        replace(seen(), delta={"ok": 0.001, "fraud": 1})
+    )
+    assert "  at most 2 % of all rows change label." in str(replace(seen(), promise="rows"))
+    accuracy = str(replace(seen(), promise="accuracy", worse=2, better=1))
+    assert "at most 2 percentage points below the full model's" in accuracy
+    assert "changed label, 2 from a correct to a wrong one and 1 from a wrong to a correct one.\n" in accuracy
+    assert "\nClass that lost most (ok): 2 of 9,500.\n" in str(seen(lost=0))
+
+
+@pytest.mark.parametrize(
+    ("changed", "read", "saves_nothing"),
+    [
+        ({"features_per_row": 18.9}, "Features read per row: 18.9 of 20.", False),
+        ({"features_per_row": 19.0}, "Features read per row: 19.0 of 20.", True),
+        ({"stored_per_row": 7.1}, "Stored values read per row: 7.0 of 7.1.", True),
+        ({"stored_per_row": 9.0}, "Stored values read per row: 7.0 of 9.0.", False),
+        ({"features_per_row": 19.0, "cost_per_row": 12.4, "cost_of_all": 260.0}, "per row: 12.4 of 260.", False),
+        ({"features_per_row": 19.0, "cost_per_row": 259.0, "cost_of_all": 260.0}, "per row: 259 of 260.", True),
+    ],
+)
+def test_a_certificate_says_when_nothing_is_saved(changed, read, saves_nothing):
+    certificate = replace(seen(), **changed)
+    assert certificate.saves_nothing == saves_nothing
+    for shown in (str(certificate), certificate._repr_html_()):
+        assert read in shown
+        assert ("early exit saves nothing here" in shown) == saves_nothing
+
+
+def test_the_repr_of_a_certificate_is_one_short_line():
+    assert len(repr(seen())) < 400
+    assert "\n" not in repr(seen())
+
+
+def test_control_characters_in_labels_are_escaped():
+    labels = ["\x1b[31mred\x1b[0m", "\u202eno"]
+    records = [replace(record, label=label) for record, label in zip(seen().by_class, labels, strict=True)]
+    certificate = replace(seen(lost=0), by_class=tuple(records), delta=dict.fromkeys(labels, 0.02))
+    for shown in (str(certificate), repr(certificate), certificate._repr_html_()):
+        assert all(line.isprintable() for line in shown.split("\n"))
+        assert r"\x1b[31mred" in shown
 
 
 def test_a_confidence_that_is_not_certainty_does_not_print_as_one():
-    assert str(replace(seen(), confidence=1 - 1e-12)).startswith("With 99.9999999999 % confidence")
+    assert str(replace(seen(), confidence=1 - 1e-12)).startswith("Certified at 99.9999999999 % confidence")
 
 
 @given(lost=st.integers(0, 5), false=st.integers(0, 5))
@@ -233,6 +274,9 @@ def with_class(**changed):
         ({"disagreement": 0.00035}, "fractions of rows"),
         ({"features_per_row": 785.0}, "more than there are"),
         ({"features_per_row": 0.0}, "no features"),
+        ({"stored_per_row": 6.9}, "more than there is"),
+        ({"cost_per_row": 5.0, "cost_of_all": 4.0}, "more than there is"),
+        ({"cost_per_row": -1.0, "cost_of_all": 4.0}, "more than there is"),
         ({"confidence": 1.0}, "impossible"),
         ({"delta": float("nan")}, "impossible"),
         ({"n_calibration": 0}, "impossible"),

@@ -154,7 +154,7 @@ def test_what_a_sparse_matrix_does_not_store_is_zero():
 @pytest.mark.parametrize(
     ("model", "y", "message"),
     [
-        (CatBoostRegressor(**QUIET), SCORE, "CatBoostRegressor was fitted with the loss RMSE"),
+        (CatBoostRegressor(**QUIET), SCORE, "CatBoostRegressor was fitted with the loss RMSE.*Fit a classifier"),
         (CatBoost(QUIET), SCORE, "the loss RMSE"),
         (CatBoostClassifier(**QUIET, loss_function="MultiLogloss"), np.column_stack([TWO, 1 - TWO]), "MultiLogloss"),
         (CatBoostClassifier(**QUIET, loss_function="MultiClassOneVsAll"), TWO, "on two classes"),

@@ -91,6 +91,25 @@ def test_inspect_describes_a_certified_model(folder, capsys):
     assert record["parameters"]["delta"] == 0.1
 
 
+def test_names_and_labels_of_a_model_cannot_control_a_terminal(tmp_path, capsys):
+    odd = "\x1b[2J\x1b]0;owned\x07\u202e"
+    frame = FRAME.rename(columns={"f0": odd, "f1": f"{odd}\nsaccade: all is well"})
+    labels = np.array(["\x1b[31mno", "\u202eyes"])[y]
+    model = LogisticRegression().fit(frame[:1000], labels[:1000])
+    saccade.save(saccade.attend(model, frame[1000:3000], delta=0.1, random_state=0), tmp_path / "odd.saccade")
+    (tmp_path / f"{odd[:4]}.csv").write_text("a,b\n1,2\n")
+    assert run("inspect", tmp_path / "odd.saccade") == 0
+    assert run("predict", tmp_path / "odd.saccade", tmp_path / f"{odd[:4]}.csv", tmp_path / "out") == 1
+    frame[[odd, odd, odd]].to_csv(tmp_path / "rows.csv", index=False)
+    assert run("predict", tmp_path / "odd.saccade", tmp_path / "rows.csv", tmp_path / "out") == 1
+    printed = capsys.readouterr()
+    for lines in (printed.out.splitlines(), printed.err.splitlines()):
+        assert lines
+        assert all(line.isprintable() for line in lines)
+    assert not any(line.startswith("saccade: all is well") for line in printed.out.splitlines())
+    assert len(printed.err.splitlines()) == 2
+
+
 def test_inspect_describes_a_learner(folder, capsys):
     assert run("inspect", folder / "learner.saccade", "--json") == 0
     record = json.loads(capsys.readouterr().out)
@@ -195,7 +214,7 @@ def test_warnings_are_one_line(folder, tmp_path, capsys, monkeypatch):
         warnings.warn("look out", stacklevel=1)
         return np.array([])
 
-    monkeypatch.setattr(saccade.io.predict, "find_files", warning)
+    monkeypatch.setattr("saccade.io.predict.find_files", warning)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         run("predict", folder / "fast.saccade", folder / "rows.csv", tmp_path / "out")

@@ -55,6 +55,8 @@ def learner(name, classes=2):
 MODELS = {
     "linear": lambda: attended.attended("two classes"),
     "linear, four classes": lambda: attended.attended("four classes"),
+    "linear, with costs": lambda: attended.attended("groups"),
+    "forest, with costs": lambda: attended_trees.attended("forest"),
     "histogram trees": lambda: attended_trees.attended("hist"),
     "forest, three classes": lambda: attended_trees.attended("forest, three"),
     "table": table_model,
@@ -71,7 +73,8 @@ def columns_of(reading, classes):
         columns["margin"] = reading.margin
     else:
         columns |= {f"margin_{label}": reading.margin[:, k] for k, label in enumerate(classes)}
-    return pd.DataFrame({**columns, "n_read": reading.n_read, "stopped": reading.stopped})
+    columns |= {"n_read": reading.n_read, "stopped": reading.stopped}
+    return pd.DataFrame(columns if reading.cost is None else columns | {"cost": reading.cost})
 
 
 # ---------------------------------------------------------------------------------------------------- the same answers
@@ -163,6 +166,14 @@ def test_arrays_may_be_divided_anyhow(several, rows, columns):
         np.testing.assert_array_equal(getattr(computed, field), values)
     np.testing.assert_array_equal(predicted, expected.label[:n])
     np.testing.assert_array_equal(model.full_margin(lazy), model.full_margin(X)[:n])
+
+
+def test_readings_of_arrays_have_costs():
+    X, y = correlated(3000, 6, seed=1, separation=3.0)
+    model = LogisticRegression().fit(X[:1000], y[:1000])
+    attentive = attend(model, X[1000:], delta=0.1, costs=np.arange(6.0), random_state=0)
+    (read,) = dask.compute(attentive.read(da.from_array(X, chunks=(1100, 6))))
+    np.testing.assert_array_equal(read.cost, attentive.read(X).cost)
 
 
 def test_arrays_need_not_know_their_rows():

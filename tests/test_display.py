@@ -51,7 +51,8 @@ def test_notebooks_show_the_certificate_as_a_table(attentive):
     assert shown["text/plain"] == repr(attentive)
     html = shown["text/html"]
     assert html == attentive._repr_html_()
-    assert "With 95 % confidence" in html
+    assert attentive.certificate_._repr_html_() in html
+    assert "Certified at 95 % confidence" in html
     assert html.count("<tr>") == 1 + len(attentive.certificate_.by_class)
     assert "<b>no</b>" not in html
     assert "&lt;b&gt;no&lt;/b&gt;" in html

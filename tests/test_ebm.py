@@ -162,7 +162,7 @@ def test_attend_counts_terms_and_buys_columns(n_classes):
         attentive = attend(fitted, new, delta=0.1, promise="rows", costs=costs, random_state=0)
         assert attentive.plan_.n_units == len(fitted.term_features_) == 8
         assert attentive.certificate_.features_per_row < 8
-        assert "terms were read per row" in str(attentive.certificate_)
+        assert "Terms read per row" in str(attentive.certificate_)
         assert np.mean(attentive.predict(new) == fitted.predict(new)) > 0.9
         assert_allclose(attentive.full_margin(new), fitted.decision_function(new), rtol=1e-9, atol=1e-12)
         assert set(attentive.columns_) <= set(frame.columns)
@@ -204,7 +204,7 @@ def test_thresholds_move_the_margin(threshold):
 def test_what_cannot_be_read_is_refused():
     X = np.random.default_rng(0).normal(size=(60, 2))
     y = X[:, 0] > 0
-    with pytest.raises(TypeError, match=r"ExplainableBoostingRegressor is no model .*ExplainableBoostingClassifier"):
+    with pytest.raises(TypeError, match=r"ExplainableBoostingRegressor is a regressor.*Fit a classifier"):
         take_apart(ExplainableBoostingRegressor(**QUICK).fit(X, X[:, 0]))
     behind = make_pipeline(StandardScaler(), ExplainableBoostingClassifier(**QUICK)).fit(X, y)
     with pytest.raises(TypeError, match="ExplainableBoostingClassifier is no model"):

@@ -5,7 +5,9 @@ import contextlib
 import functools
 import os
 import pickle
+import re
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,6 +19,7 @@ from hypothesis import strategies as st
 from interpret.glassbox import ExplainableBoostingClassifier
 from lightgbm import LGBMClassifier
 from numpy.testing import assert_equal
+from safetensors.numpy import save_file
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
     AdaBoostClassifier,
@@ -164,6 +167,7 @@ def test_loaded_model_is_certified_again_to_the_same_plan(name, tmp_path):
     model, (_, rows, labels, options) = fitted(name), MODELS[name]
     loaded = reloaded(model, tmp_path)
     assert loaded.columns_ == model.columns_
+    assert len(repr(loaded)) < 600
     assert_equal(loaded.estimator_.predict(rows), np.ravel(model.estimator_.predict(rows)))
     assert_equal(loaded.estimator_.decision_function(rows), model.full_margin(rows))
     again = saccade.attend(loaded.estimator_, rows[FITTED:], labels[FITTED:], random_state=0, **options)
@@ -262,6 +266,57 @@ def test_file_that_is_no_model_or_has_one_wrong_bit_is_refused(tmp_path):
             saccade.load(path)
 
 
+def other_files(folder):
+    """Write files that others write, and return by name what they are."""
+    rows, labels = X[:60], y[:60]
+    trees = LGBMClassifier(n_estimators=2, verbose=-1).fit(rows, labels).booster_
+    gradient, symmetric = XGBClassifier(n_estimators=2).fit(rows, labels), fitted("CatBoost").estimator_.estimator
+    trees.save_model(folder / "LightGBM.txt")
+    gradient.save_model(folder / "XGBoost.json")
+    gradient.save_model(folder / "XGBoost.ubj")
+    symmetric.save_model(str(folder / "CatBoost.cbm"))
+    joblib.dump(gradient, folder / "model.joblib")
+    joblib.dump(gradient, folder / "model.joblib.z", compress=3)
+    joblib.dump(gradient, folder / "model.joblib.gz", compress=("gzip", 3))
+    (folder / "model.pickle").write_bytes(pickle.dumps(gradient))
+    np.savez(folder / "arrays.npz", rows)
+    FRAME.to_csv(folder / "rows.csv")
+    FRAME.to_parquet(folder / "rows.parquet")
+    save_file({"weights": rows}, folder / "weights.safetensors")
+    (folder / "empty").touch()
+    (folder / "folder").mkdir()
+    (folder / "noise").write_bytes(np.random.default_rng(0).bytes(1000))
+    return {
+        "LightGBM.txt": "a model file of LightGBM",
+        "XGBoost.json": "a model file of XGBoost",
+        "XGBoost.ubj": "a model file of XGBoost",
+        "CatBoost.cbm": "a model file of CatBoost",
+        "model.joblib": "a pickle, as pickle and joblib write it",
+        "model.joblib.z": "compressed (zlib), as joblib does it",
+        "model.joblib.gz": "compressed (gzip)",
+        "model.pickle": "a pickle, as pickle and joblib write it",
+        "arrays.npz": "a zip archive, such as .skops or .npz",
+        "rows.csv": "a text file, such as CSV",
+        "rows.parquet": "a Parquet file",
+        "weights.safetensors": "arrays (safetensors) that saccade did not write",
+        "empty": "empty",
+        "folder": "a folder",
+        "noise": "damaged, or of a kind that saccade does not know",
+    }
+
+
+def test_a_file_that_is_no_model_is_named_for_what_it_is_with_what_is_accepted(tmp_path):
+    for name, kind in other_files(tmp_path).items():
+        with pytest.raises(ModelFileError, match=re.escape(f"{name} cannot be loaded: it ")) as caught:
+            saccade.load(tmp_path / name)
+        said = str(caught.value)
+        assert kind in said
+        assert "Only files that saccade.save wrote can be loaded" in said
+        assert "Error" not in said
+    with pytest.raises(FileNotFoundError):
+        saccade.load(tmp_path / "none")
+
+
 def forged(name, change, path):
     """Write the archive of a model with a change, signed as if nothing had happened, and return the path."""
     saccade.save(fitted(name), path)
@@ -323,6 +378,8 @@ HOSTILE = [
     ("logistic", "certificate", put("certificate/by_class", [[-1, 1, 0, 0]] * 2) + put("certificate/promise", "all")),
     ("logistic", "certificate", put("certificate/confidence", 1.0) + put("certificate/features_per_row", NAN, 21.0)),
     ("logistic", "certificate", put("certificate/worse", 0.5) + put("certificate/n_features", 3)),
+    ("logistic", "certificate", put("certificate/cost_per_row", -1.0, 1e9, "x")),
+    ("logistic", "certificate", put("certificate/stored_per_row", 1e-9, "x")),
     ("CatBoost", "about (19|60) trees", put("certificate/n_features", 19, 60)),  # of 20 with three outputs each
     ("LightGBM", "codes", put("coded/3", 4, 2) + put("codes/0", 2.0, 1.0, np.nan) + put("codes/3", np.inf)),
     ("LightGBM", "code", put("coded/0", -1) + put("coded", np.full(3, 3), np.full(4, 3.0), None) + together(*EMPTY)),

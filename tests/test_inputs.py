@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from data import correlated
 from saccade import AttentiveClassifier, CurvedSTST, Full, PassiveAggressive, Pegasos, Perceptron, attend, version
@@ -311,13 +312,30 @@ def calls():
     [
         (pl.DataFrame(ROWS, schema=FOUR).lazy(), "X is a LazyFrame, whose rows are not there yet.*X.collect"),
         (dict(zip(FOUR, ROWS.T, strict=True)), "X is a dict, not an array or a table of rows.*pandas.DataFrame"),
+        (pd.DataFrame(ROWS).to_dict("records"), "X is a list of dicts, not an array or a table .*pandas.DataFrame"),
+        (pd.Series(ROWS[0], FOUR), "X is a Series of 4 values, not a table of rows. Pass a DataFrame"),
+        (pd.Series([1, "a", None], dtype=object), "X is a Series of 3 values, not a table of rows. Pass a DataFrame"),
+        (pl.Series(ROWS[:, 0]), "X is a Series of 1,200 values, not a table of rows. Pass a DataFrame"),
     ],
-    ids=["lazy", "dict"],
+    ids=["lazy", "dict", "dicts", "pandas series", "objects", "polars series"],
 )
-def test_what_holds_no_rows_is_refused_with_one_message(given, message):
+def test_what_holds_no_rows_is_refused_with_one_line(given, message):
     for call in calls().values():
-        with pytest.raises(TypeError, match=message):
+        with pytest.raises((TypeError, ValueError), match=message) as caught:
             call(given)
+        assert "\n" not in str(caught.value)
+
+
+def test_half_precision_is_taken_as_scikit_learn_takes_it():
+    half = ROWS.astype(np.float16)
+    for given in (half, pd.DataFrame(half, columns=FOUR)):
+        wide = given.astype(np.float64)
+        for model in (LogisticRegression(), make_pipeline(StandardScaler(), LogisticRegression())):
+            attentive = attend(model.fit(wide[:400], LABELS[:400]), given, delta=0.2, random_state=0)
+            np.testing.assert_array_equal(attentive.predict(given), attentive.predict(wide))
+            np.testing.assert_array_equal(attentive.full_margin(given) > 0, model.predict(wide))
+        learner = Pegasos(random_state=0).fit(given, LABELS)
+        np.testing.assert_array_equal(learner.predict(given), learner.predict(wide))
 
 
 @pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "arrow"])

@@ -4,6 +4,7 @@ import json
 import math
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from decimal import Decimal
 from functools import cache
 from itertools import chain
@@ -15,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import reference
+import scipy.sparse as sparse
 import sklearn.preprocessing as sp
 from attended import answer
 from effort import examples
@@ -30,6 +32,7 @@ from sklearn.pipeline import make_pipeline
 
 from data import correlated
 from saccade import attend
+from saccade.planning.prices import price_list
 
 pytestmark = pytest.mark.filterwarnings("ignore:Missing values detected:UserWarning")  # by EBMs
 DELTA = 0.05
@@ -227,6 +230,13 @@ def test_a_column_without_a_value_in_a_series_is_still_asked_for(name):
         assert inquiry.to_json() == attentive.inquire(known=row.dropna().to_dict()).to_json()
 
 
+@pytest.mark.parametrize("known", [lambda rows: rows[5:6], lambda rows: rows.to_numpy()[5], lambda rows: ["f0"]])
+def test_what_is_known_is_a_dict_or_a_row(known):
+    attentive, rows = made("two classes")
+    with pytest.raises(TypeError, match=r"known must be a dict of feature to value, or a row .*X.iloc\[5\]; got "):
+        attentive.inquire(known=known(rows))
+
+
 def test_columns_without_weight_are_never_asked_for():
     X, y = correlated(3000, 6, seed=1, separation=3.0)
     model = LogisticRegression(max_iter=500).fit(X, y)
@@ -264,6 +274,53 @@ def test_each_purchase_of_the_model_is_paid_for_once(name, groups, prices):
             shared += purchase in bought
             bought |= set() if pd.isna(rows.loc[i, feature]) else {purchase}
     assert shared or not groups
+
+
+def priced(attentive, seed):
+    """Return a copy of a model in which columns have costs, some of them none, and two are bought together."""
+    rng, names = np.random.default_rng(seed), list(attentive.additive_.columns)
+    costs = dict(zip(names, rng.integers(0, 9, len(names)) / 4, strict=True))
+    groups = {"both": rng.choice(names, 2, replace=False).tolist()}
+    costs = {name: cost for name, cost in costs.items() if name not in groups["both"]} | {"both": 2.5}
+    copied = copy(attentive).set_params(costs=costs, groups=groups)
+    copied.__dict__.pop("_shared_questions", None)
+    copied.prices_ = price_list(costs, groups, len(names), names)
+    return copied
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(name=st.sampled_from(KINDS), seed=st.integers(0, 1000))
+def test_a_reading_costs_what_inquiries_about_its_rows_spend(name, seed):
+    attentive, rows = made(name)
+    attentive = priced(attentive, seed)
+    some = rows.sample(12, random_state=seed)
+    spent = [answer(attentive.inquire(), row).spent for _, row in some.iterrows()]
+    np.testing.assert_allclose(attentive.read(some).cost, spent, rtol=1e-12)
+
+
+@pytest.mark.parametrize("fewest", ["features", "columns"])
+def test_csr_rows_cost_what_inquiries_about_them_spend(fewest):
+    X, y = correlated(4000, 12, seed=1, separation=3.0)
+    X[np.abs(X) < 0.5] = 0
+    rows, costs = sparse.csr_array(X), np.arange(12.0)
+    attentive = attend(LogisticRegression().fit(X[:1000], y[:1000]), rows[1000:], costs=costs, fewest=fewest, delta=0.1)
+    spent = []
+    for row in X[:30]:
+        inquiry = attentive.inquire()
+        spent.append(answer(inquiry, row).spent)
+    np.testing.assert_allclose(attentive.read(rows[:30]).cost, spent)
+
+
+def test_the_certificate_states_what_rows_cost():
+    attentive, rows = attended.attended("groups")
+    certificate = attentive.certificate_
+    assert certificate.cost_of_all == 3 + 7 + 2
+    assert certificate.cost_per_row == pytest.approx(attentive.read(rows[1000:]).cost.mean(), rel=0.05)
+    assert f"\nExpected cost per row: {certificate.cost_per_row:.3g} of 12." in str(certificate)
+    assert "Expected cost per row" in certificate._repr_html_()
+    without = attended.attended("two classes")[0]
+    assert without.read(rows[:5]).cost is None
+    assert "cost" not in str(without.certificate_)
 
 
 def test_an_unavailable_value_costs_nothing_and_a_group_costs_its_price_once_one_value_is_there():

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from lightgbm import LGBMRegressor
 from sklearn.datasets import make_classification
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import RandomForestRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier, SGDClassifier
@@ -18,8 +20,9 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 from sklearn.svm import LinearSVC
+from xgboost import XGBRegressor
 
-from saccade import Pegasos
+from saccade import Pegasos, attend
 from saccade.models.apart import take_apart
 
 X, y = make_classification(300, 8, n_informative=6, n_classes=3, random_state=0)
@@ -73,7 +76,6 @@ def test_frozen_models_sparse_weights_and_our_own_learners():
         (KNeighborsClassifier().fit(X, y), "KNeighborsClassifier is no model that can be read part by part"),
         (make_pipeline(Normalizer(), LogisticRegression()).fit(X, y), r"Normalizer\(\) mixes the columns"),
         (make_pipeline(PCA(2), LogisticRegression()).fit(X, y), "PCA.* mixes the columns"),
-        (Ridge().fit(X, y), "Ridge is no model .* It is a regressor, which gives no labels"),
         (3, "not an estimator"),
     ],
 )
@@ -81,6 +83,16 @@ def test_other_models_are_refused_with_what_is_accepted(model, message):
     with pytest.raises(TypeError, match=message) as caught:
         take_apart(model)
     assert "LinearSVC" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "regressor", [Ridge(), make_pipeline(RandomForestRegressor(2)), LGBMRegressor(verbose=-1), XGBRegressor()]
+)
+def test_the_error_for_a_regressor_names_the_way_out(regressor):
+    with pytest.raises(
+        TypeError, match=r"is a regressor, which gives no labels to keep.*Fit a classifier, for example"
+    ):
+        attend(regressor.fit(X, y), X)
 
 
 def test_a_model_that_was_not_fitted_is_refused():

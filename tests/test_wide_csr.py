@@ -124,11 +124,25 @@ def test_the_certificate_of_narrow_csr_rows_counts_stored_values_and_files_keep_
     X, y = texts(6000, 2, 4, width=300)
     model = LogisticRegression(max_iter=500).fit(X[:2000], y[:2000])
     attentive = attend(model, X[2000:], delta=0.1, random_state=0)
-    assert attentive.certificate_.features_per_row <= STORED
+    stored = attentive.certificate_.stored_per_row
+    assert stored == pytest.approx(X[2000:].nnz / 4000, rel=0.02)
+    assert attentive.certificate_.features_per_row <= stored
+    assert f"of {stored:.1f}." in str(attentive.certificate_)
     saccade.save(attentive, tmp_path / "model")
     loaded = saccade.load(tmp_path / "model")
     assert loaded.certificate_ == attentive.certificate_
     np.testing.assert_array_equal(loaded.predict(X), attentive.predict(X))
+
+
+def test_where_nearly_all_stored_values_are_read_certificate_and_plan_say_that_nothing_is_saved(tmp_path):
+    X, y = texts(6000, 2, 4, width=300)
+    model = LogisticRegression(max_iter=500).fit(X[:2000], y[:2000])
+    attentive = attend(model, X[2000:], delta=0.01, random_state=0)
+    assert attentive.certificate_.features_per_row > 0.95 * attentive.certificate_.stored_per_row
+    saccade.save(attentive, tmp_path / "model")
+    for one in (attentive, saccade.load(tmp_path / "model")):
+        for said in (str(one.certificate_), one.plan_.describe(), one._repr_html_()):
+            assert "Reads nearly everything: early exit saves nothing here." in said
 
 
 @pytest.mark.parametrize("classes", [2, 4])

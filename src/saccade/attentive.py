@@ -4,6 +4,7 @@ import logging
 import math
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from html import escape
 from numbers import Integral
 from typing import Any, ClassVar, NoReturn, Self
@@ -20,7 +21,6 @@ from sklearn.utils.validation import (
 )
 
 from saccade.asking.mixin import AskingMixin
-from saccade.display import html_table
 from saccade.learners.pegasos import Pegasos
 from saccade.models.additive import Additive
 from saccade.models.agreement import named_by
@@ -32,7 +32,7 @@ from saccade.planning.families import Priced
 from saccade.planning.narrowed import narrowed
 from saccade.planning.offered import holds_objects, numbers, rows_offered, sample_of
 from saccade.planning.orders import CODES
-from saccade.planning.part_prices import part_prices, with_screens
+from saccade.planning.part_prices import part_prices, row_costs, with_screens
 from saccade.planning.prepare import Terms, prepare, split_rows
 from saccade.planning.prices import Feature, price_list
 from saccade.promises.promise import promise_of
@@ -104,9 +104,10 @@ def attend(
         the raw columns of a pipeline, and of the trees of an ensemble, but for ``costs`` and ``groups``, which are of
         columns.
     X : array, CSR matrix or table
-        Rows such as will be predicted, and that the model was not fitted on: on those, margins are clearer than they
-        will be, and the certificate would not hold. Some plan, the others calibrate. Of a Dask DataFrame or Array a
-        uniform sample of up to 500,000 rows, or 50,000,000 values, is drawn by partition.
+        Held-out rows, drawn like those that will be predicted. Never use training rows: a model is overconfident on
+        them, and the certificate would be invalid. A share of ``calibration_size`` certifies the plan that the others
+        make. Of a Dask DataFrame or Array a uniform sample of up to 500,000 rows, or 50,000,000 values, is drawn by
+        partition.
     y : array of shape (rows,), optional
         The true labels, which only ``promise="accuracy"`` needs. For a Dask collection they may be one, too.
     delta, confidence, promise, threshold, boundary, order, costs, groups, average_features, fewest, calibration_size, \
@@ -161,7 +162,8 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
     """A classifier that stops reading features, or trees, once a row's label is clear, under a certified promise.
 
     ``fit`` fits the estimator on half of the rows, and plans and calibrates on others. With a ``FrozenEstimator``
-    nothing is fitted, and all rows plan and calibrate; the estimator must not have been fitted on them.
+    nothing is fitted, and all rows plan and calibrate. Never pass rows that the frozen estimator was fitted on: a model
+    is overconfident on them, and the certificate would be invalid.
 
     Parameters
     ----------
@@ -314,7 +316,7 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
         taken = additive.as_taken(given)
         X = X if taken is given else taken
         prices = price_list(self.costs, self.groups, additive.n_columns, additive.columns)
-        stated, terms = self.costs is not None or self.groups is not None, self._terms(additive.classes)
+        stated, terms = self._has_costs, self._terms(additive.classes)
         seed = int(random.randint(2**31 - 1))
         narrow = narrowed(additive, X, planning, prices, terms.boundary, terms.order, seed)
         planning, calibration = split_rows(planning, calibration, (narrow or additive).coef.shape[1])
@@ -330,13 +332,20 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
         _log.debug("%d parts of %d rows read after %.2f s", parts.coef.shape[1], X.shape[0], progress.seconds)
         offered = Given(X.shape[0], drawn_from)
         prepared = prepare(priced, plans_on, calibrates_on, terms, additive.classes, offered, seed)
+        certificate = prepared.certificate
+        if stated:
+            some = take_rows(X, calibration)
+            source = additive.source(some)
+            outcome = read_plan(prepared.plan, source, self.n_jobs)
+            paid = row_costs(additive, prepared.plan, prices, some, source, outcome)
+            certificate = replace(certificate, cost_per_row=float(paid.mean()), cost_of_all=float(prices.price.sum()))
         validate_data(self, X, skip_check_array=True)
         self.estimator_, self.classes_, self.additive_ = model, additive.classes, additive
-        self.plan_, self.certificate_, self.population_ = prepared.plan, prepared.certificate, prepared.population
-        self.prices_ = prices
+        self.plan_, self.certificate_ = prepared.plan._replace(saves_nothing=certificate.saves_nothing), certificate
+        self.population_, self.prices_ = prepared.population, prices
         self.__dict__.pop("_shared_questions", None)  # of an earlier fit
         _log.info(
-            "planned on %d rows, %d checkpoints, and calibrated on %d in %.2f s: %s",
+            "planned on %d rows, %d checkpoints, and calibrated on %d in %.2f s: %r",
             planning.size,
             self.plan_.checkpoints.size,
             calibration.size,
@@ -372,6 +381,8 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
     def read(self, X: Any) -> Reading:
         """Return label, margin, number of features read and whether the reading stopped early, for each row.
 
+        With ``costs`` or ``groups`` also what the row costs: what an inquiry about it spends.
+
         For a Dask DataFrame these are the columns of a lazy one, with ``margin_`` and the class for each of several;
         for a Dask Array the reading has lazy Arrays.
         """
@@ -395,15 +406,23 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
     def _demanded_by(self, full: bool) -> Demanded | None:
         return None if full else self._demanded
 
-    def _reading(self, X: Any, *, full: bool, skip_bad: bool = False) -> Reading:
+    def _reading(self, X: Any, *, full: bool, costs: bool = False, skip_bad: bool = False) -> Reading:
         run, demanded = self._run_in_full if full else self._run_plan, self._demanded_by(full)
-        return read_checked(self, self._as_taken(X), self._source, run, demanded, skip_bad=skip_bad)
+        paid = self._costs if costs and self._has_costs else None
+        return read_checked(self, self._as_taken(X), self._source, run, demanded, skip_bad=skip_bad, costs=paid)
+
+    @property
+    def _has_costs(self) -> bool:
+        return self.costs is not None or self.groups is not None
+
+    def _costs(self, X: Any, source: Source, outcome: Outcome) -> NDArray[np.float64]:
+        return row_costs(self.additive_, self.plan_, self.prices_, X, source, outcome)
 
     def _snapshot(self) -> Self:
         """Return a copy with no more than reading needs."""
         kept = copy(self)
         kept.estimator = None
-        for name in ("estimator_", "certificate_", "population_", "prices_"):
+        for name in ("estimator_", "certificate_", "population_"):
             kept.__dict__.pop(name, None)
         return kept
 
@@ -469,8 +488,8 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
 
     def _repr_html_(self) -> str:
         """Return the certificate as a table, for notebooks."""
-        certificate = self.__dict__.get("certificate_")
-        return f"<pre>{escape(repr(self))}</pre>{'' if certificate is None else html_table(certificate)}"
+        shown = f"<pre>{escape(repr(self))}</pre>"
+        return f"{shown}{self.certificate_._repr_html_()}" if hasattr(self, "certificate_") else shown
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         """Return what notebooks show."""

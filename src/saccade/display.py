@@ -1,15 +1,14 @@
-"""A certified model as a plot and as a table in notebooks."""
+"""A certified model as a plot."""
 
-from html import escape
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from saccade.promises.certificate import Certificate, percent
+from saccade.promises.certificate import Certificate
 
-__all__ = ["PlanDisplay", "html_table"]
+__all__ = ["PlanDisplay"]
 
 
 class PlanDisplay:
@@ -49,8 +48,7 @@ class PlanDisplay:
         certificate: Certificate = attentive.certificate_
         read, rows, wrong = np.array([[exit.read, exit.rows, exit.disagreements] for exit in certificate.by_stage]).T
         n = certificate.n_calibration
-        noun = "stored values" if certificate.stored else certificate.noun
-        return cls(read, 1 - rows.cumsum() / n, wrong.cumsum() / n, noun).plot(ax=ax)
+        return cls(read, 1 - rows.cumsum() / n, wrong.cumsum() / n, certificate.counted).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> Self:
         """Draw the plot; sets ``ax_`` and ``figure_``."""
@@ -68,14 +66,3 @@ class PlanDisplay:
         ax.legend()
         self.ax_, self.figure_ = ax, ax.figure
         return self
-
-
-def html_table(certificate: Certificate) -> str:
-    """Return a certificate as an HTML table, one row for each class."""
-    head = "".join(f"<th>{title}</th>" for title in ("class", "rows", "lost", "labelled so early", "false"))
-    rows = [
-        (record.label, f"{record.full:,}", percent(record.lost_share), f"{record.here:,}", percent(record.false_share))
-        for record in certificate.by_class
-    ]
-    body = "".join(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row)}</tr>" for row in rows)
-    return f"<p>{escape(str(certificate))}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -19,6 +19,8 @@ import inspect
 import warnings
 from typing import Any
 
+from saccade.terminal import printable_lines
+
 __all__ = [
     "DataFileError",
     "KernelsNotKeptWarning",
@@ -90,7 +92,14 @@ class OtherVersionWarning(UserWarning):
     """
 
 
-class DataFileError(ValueError):
+class _QuotingError(ValueError):
+    """An error whose message quotes what somebody else may have written: names of files, of columns, and values."""
+
+    def __str__(self) -> str:
+        return printable_lines(super().__str__())
+
+
+class DataFileError(_QuotingError):
     """A file of rows cannot be read; the message names the file, and the row if there is one.
 
     Examples
@@ -105,7 +114,7 @@ class DataFileError(ValueError):
     """
 
 
-class ModelFileError(ValueError):
+class ModelFileError(_QuotingError):
     """A file is no model that this version of saccade can load.
 
     Examples
@@ -120,12 +129,12 @@ class ModelFileError(ValueError):
     ...     try:
     ...         saccade.load(path)
     ...     except ModelFileError as error:
-    ...         print("it is damaged, or no model file" in str(error))
+    ...         print("it is a text file" in str(error))
     True
     """
 
 
-class NotNumbersError(ValueError):
+class NotNumbersError(_QuotingError):
     """A column of a table holds something else than numbers.
 
     Examples

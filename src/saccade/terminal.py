@@ -1,11 +1,16 @@
-"""Whether somebody asked to see what is being done, and where that is written: a terminal, and nothing else."""
+"""Whether somebody asked to see what is being done, and where that is written: a terminal, and nothing else.
+
+And what a terminal may be shown of names, labels and messages that somebody else may have written.
+"""
 
 import os
 import sys
 from contextlib import suppress
 
-__all__ = ["WIPE", "is_watched", "show_progress", "write"]
+__all__ = ["SAVES_NOTHING", "WIPE", "is_watched", "printable", "printable_lines", "show_progress", "write"]
 
+# What plans and certificates say.
+SAVES_NOTHING = "Reads nearly everything: early exit saves nothing here."
 # Back to the beginning of the line, and empty it.
 WIPE = "\r\033[K"
 
@@ -39,3 +44,20 @@ def write(text: str) -> None:
     """Write to standard error, if it is still there."""
     with suppress(OSError, ValueError):  # the terminal may be gone
         print(text, end="", file=sys.stderr, flush=True)
+
+
+def printable(value: object) -> str:
+    r"""Return a name or a label as text, with control characters escaped as ``repr`` escapes them.
+
+    A terminal would obey some of them, and others change the order in which text is shown.
+
+    >>> printable("\x1b[31mred\u202e"), printable("Größe"), printable(3)
+    ('\\x1b[31mred\\u202e', 'Größe', '3')
+    """
+    text = str(value)
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def printable_lines(text: str) -> str:
+    """Return a message with control characters escaped, but for the ends of its lines."""
+    return "\n".join(map(printable, text.split("\n")))

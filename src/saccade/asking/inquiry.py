@@ -22,6 +22,7 @@ from scipy.special import ndtr
 from saccade.asking.one_row import Row, RowReader, Value
 from saccade.planning.prices import Feature, Prices, places_of, position_of
 from saccade.reading.plan import Plan, decided
+from saccade.terminal import printable
 
 __all__ = ["Inquiry", "Questions", "resume"]
 
@@ -236,7 +237,7 @@ class Inquiry:
         )
 
     def __repr__(self) -> str:
-        state = f"wanted={self.wanted!r}" if self._decision is None else f"label={self.label}"
+        state = f"wanted={self.wanted!r}" if self._decision is None else f"label={printable(self.label)}"
         return f"Inquiry({state}, asked={len(self._asked)}, spent={self.spent:g})"
 
     def _refuse_more(self) -> NoReturn:
@@ -289,8 +290,15 @@ def _plain(told: dict[int, tuple[Value, float]]) -> list[tuple[int, Value]]:
 
 
 def _without_gaps(known: Any) -> Any:
-    """Return what a pandas Series knows as a dict: a gap in it is not known yet. Other values stay as they are."""
-    return known.dropna().to_dict() if hasattr(known, "dropna") and hasattr(known, "to_dict") else known
+    """Return what a pandas Series knows as a dict: a gap in it is not known yet. Dicts stay as they are."""
+    if isinstance(known, Mapping):
+        return known
+    if getattr(known, "ndim", None) != 1 or not hasattr(known, "dropna"):
+        raise TypeError(
+            "known must be a dict of feature to value, or a row of a pandas table as a Series, such as X.iloc[5]; got "
+            f"{type(known).__name__}."
+        )
+    return known.dropna().to_dict()
 
 
 def resume(text: str, questions: Questions) -> Inquiry:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from saccade.asking.one_row import Decision, Row, Value, finite_number
 from saccade.planning.absence import Population, plan_without
+from saccade.planning.part_prices import stages_of
 from saccade.planning.prices import Feature
 from saccade.reading.arrays import ArraySource
 from saccade.reading.plan import Plan, decided
@@ -84,13 +85,7 @@ class ColumnReader:
 
     @cached_property
     def _stages(self) -> list[NDArray[np.intp]]:
-        """The columns that are new at each checkpoint, and at the end all others."""
-        stages, seen = [], np.zeros(self.plan.n_features, dtype=bool)
-        for end in self.plan.checkpoints:
-            new = [column for column in dict.fromkeys(self.plan.order[:end].tolist()) if not seen[column]]
-            seen[new] = True
-            stages.append(np.array(new, dtype=np.intp))
-        return [*stages, np.flatnonzero(~seen & ~self._weightless)]
+        return stages_of(self.plan, lambda parts: parts, self.n_columns)
 
     @cached_property
     def _weightless(self) -> NDArray[np.bool_]:

@@ -22,6 +22,7 @@ from saccade.models.tables.model import TermModel
 from saccade.models.tables.probing import takes
 from saccade.models.tables.terms import NoTerm, Term
 from saccade.planning.absence import Population, plan_without
+from saccade.planning.part_prices import stages_of
 from saccade.planning.prices import Feature
 from saccade.reading.arrays import Selection
 from saccade.reading.plan import Plan, decided
@@ -160,14 +161,7 @@ class TermReader:
 
     @cached_property
     def _stages(self) -> list[NDArray[np.intp]]:
-        """The columns that are new at each checkpoint, and at the end all others."""
-        ends = [self.plan.order[:end].astype(np.intp) for end in self.plan.checkpoints]
-        stages, seen = [], np.zeros(self.n_columns, dtype=bool)
-        for parts in [*ends, np.flatnonzero(~self.plan.weightless)]:
-            columns = self.model.columns_of(parts)
-            stages.append(columns[~seen[columns]])
-            seen[columns] = True
-        return stages
+        return stages_of(self.plan, self.model.columns_of, self.n_columns)
 
     @cached_property
     def _plan_without(self) -> Callable[[tuple[int, ...]], Plan]:

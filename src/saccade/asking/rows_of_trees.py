@@ -19,6 +19,7 @@ from saccade.kernels.tree_rows import sum_leaves, walk_known
 from saccade.models.categories import is_missing
 from saccade.models.trees.model import TreeModel
 from saccade.planning.absence import Population
+from saccade.planning.part_prices import tree_order
 from saccade.planning.prices import Feature
 from saccade.reading.arrays import ArraySource
 from saccade.reading.plan import Plan, decided
@@ -140,11 +141,7 @@ class TreeReader:
 
     @cached_property
     def _order(self) -> NDArray[np.int64]:
-        """The trees that the plan reads, and all others that count, in reading order."""
-        parts, unit = self.plan.order[: self.plan.positions], self.plan.unit
-        first = list(dict.fromkeys((parts if unit.size == 0 else unit[parts]).tolist()))
-        every = self.model.walks.every.astype(np.int64)
-        return np.concatenate([np.array(first, np.int64), every[~np.isin(every, first)]])
+        return tree_order(self.plan, self.model)
 
     @cached_property
     def _ends(self) -> NDArray[np.int64]:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from saccade.terminal import WIPE, is_watched, printable_lines, show_progress
 from saccade.version import __version__
 
 __all__ = ["main"]
@@ -19,8 +20,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     signal.signal(signal.SIGTERM, _stop)
     warnings.showwarning = _print_warning
-    from saccade.terminal import show_progress
-
     show_progress()
     try:
         options.run(options)
@@ -34,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.debug:
             raise
         kind = "" if isinstance(error, ValueError | OSError | ModuleNotFoundError) else f"{type(error).__name__}: "
-        print(f"saccade: {kind}{error}", file=sys.stderr)
+        print(f"saccade: {kind}{printable_lines(str(error))}", file=sys.stderr)
         return 1
     finally:
         show_progress(False)
@@ -80,7 +79,8 @@ def _inspect(options: argparse.Namespace) -> None:
         print(json.dumps(record, default=_plain))
         return
     for name, value in record.items():
-        print(f"{name}: {value}")
+        text = printable_lines(str(value))
+        print(f"{name}:", text, sep="\n" if "\n" in text else " ")
 
 
 def _described(model: Any) -> dict[str, Any]:
@@ -108,10 +108,8 @@ def _plain(value: Any) -> Any:
 
 def _print_warning(message: Warning | str, *place: Any, **more: Any) -> None:
     """Print a warning in one line, without the place in the code that it comes from."""
-    from saccade.terminal import WIPE, is_watched
-
     wipe = WIPE if is_watched() else ""  # progress may be shown there
-    print(f"{wipe}saccade: {message}", file=sys.stderr)
+    print(f"{wipe}saccade: {printable_lines(str(message))}", file=sys.stderr)
 
 
 def _stop(number: int, frame: Any) -> None:

@@ -17,6 +17,7 @@ from sklearn.base import clone
 from saccade.learners.classifier import AttentiveLearner
 from saccade.reading.arrays import as_read_only
 from saccade.reading.inputs import Rows, check_rows, check_weights, encode_labels
+from saccade.terminal import printable
 
 __all__ = [
     "Examples",
@@ -148,7 +149,7 @@ def _partitioning(values: Any) -> str:
 
 
 def _few(values: Sequence[Any]) -> str:
-    shown = ", ".join(str(value) for value in values[:8])
+    shown = ", ".join(map(printable, values[:8]))
     return f"{shown}, ..." if len(values) > 8 else shown
 
 

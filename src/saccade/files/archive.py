@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import re
+from codecs import getincrementaldecoder
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,23 @@ BLANK = "0" * 64
 # The header's first field, as it stands in the file: JSON within a JSON string.
 _WRITTEN_DIGEST = re.compile(rb'\{\\"' + DIGEST.encode() + rb'\\": \\"([0-9a-f]{64})\\"')
 _CHUNK = 2**20
+# What other files are, by how they begin.
+STARTS = {
+    b"\x80": "a pickle, as pickle and joblib write it",
+    b"\x1f\x8b": "compressed (gzip)",
+    **dict.fromkeys((b"x\x01", b"x^", b"x\x9c", b"x\xda"), "compressed (zlib), as joblib does it"),
+    b"BZh": "compressed (bzip2)",
+    b"\xfd7zXZ": "compressed (xz)",
+    b"PK\x03\x04": "a zip archive, such as .skops or .npz",
+    b"tree\nversion=": "a model file of LightGBM",
+    b"CBM1": "a model file of CatBoost",
+    b"PAR1": "a Parquet file",
+    b"ARROW1": "an Arrow file",
+}
+WAY_OUT = (
+    "Only files that saccade.save wrote can be loaded. Load a model of another library by that library, pass it to "
+    "saccade.attend, and save what that returns"
+)
 
 
 class Archive:
@@ -101,23 +119,50 @@ def signed(content: bytes) -> bytes:
 
 def read_archive(path: str | os.PathLike[str]) -> Archive:
     """Read a file of ours; what is not one raises a ModelFileError, and what cannot be opened an OSError."""
+    if os.path.isdir(path):
+        raise ModelFileError(f"it is a folder. {WAY_OUT}")
     kept, computed = _digests(path)
     try:
         with safe_open(path, framework="numpy") as file:
             text = (file.metadata() or {}).get(HEADER)
             if text is None:
-                raise ModelFileError("it was not written by saccade")
+                raise ModelFileError(f"it holds arrays (safetensors) that saccade did not write. {WAY_OUT}")
             header = json.loads(text)
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no dict
     except (SafetensorError, ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         if isinstance(error, ModelFileError):
             raise
-        raise ModelFileError(f"it is damaged, or no model file ({type(error).__name__}: {str(error)[:120]})") from error
+        if kept is None:
+            raise ModelFileError(f"it is {_kind_of(path)}. {WAY_OUT}") from error
+        raise ModelFileError(f"it is damaged ({type(error).__name__}: {str(error)[:120]})") from error
     if not isinstance(header, dict):
         raise ModelFileError("its header is no JSON object")
     if kept != computed or header.get(DIGEST) != kept:
         raise ModelFileError("it is damaged: its content is not what its SHA-256 says. Fetch or save it again")
     return Archive(header, arrays)
+
+
+def _kind_of(path: str | os.PathLike[str]) -> str:
+    """Return in words what a file is that is not ours, by how it begins."""
+    with open(path, "rb") as file:
+        head = file.read(256)
+    if not head:
+        return "empty"
+    if head.startswith(b"{") and b"learner" in head:  # JSON or UBJSON
+        return "a model file of XGBoost"
+    for start, kind in STARTS.items():
+        if head.startswith(start):
+            return kind
+    return "a text file, such as CSV" if _is_text(head) else "damaged, or of a kind that saccade does not know"
+
+
+def _is_text(head: bytes) -> bool:
+    """Whether a file that begins so holds text; the beginning may end within a character."""
+    try:
+        text = getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return all(character.isprintable() or character.isspace() for character in text)
 
 
 def _digest_in(start_of_file: bytes) -> slice | None:

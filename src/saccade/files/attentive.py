@@ -56,7 +56,10 @@ def attentive_from(archive: Archive) -> AttentiveClassifier:
     additive = additive_from(archive, classes)
     whole = Plan.in_full(additive.coef, additive.intercept, additive.unit, additive.of_trees)
     plan = plan_from(archive, "plan", whole._replace(of_terms=not (additive.of_trees or additive.each_needs_one)))
-    certificate = certificate_from(archive.field("certificate", dict), classes.tolist(), plan)
+    prices = _prices(archive, additive.n_columns)
+    stated = archive.field("certificate", dict)
+    certificate = certificate_from(stated, classes.tolist(), plan, float(prices.price.sum()))
+    plan = plan._replace(saves_nothing=certificate.saves_nothing)
     try:
         parameters = {name: decode(name, value) for name, value in archive.field("parameters", dict).items()}
         saved = SavedModel(additive, parameters.get("threshold"))
@@ -68,7 +71,7 @@ def attentive_from(archive: Archive) -> AttentiveClassifier:
         raise ModelFileError(f"its parameters are not those of AttentiveClassifier: {error}") from error
     model.estimator_, model.classes_, model.additive_, model.plan_ = model.estimator, classes, additive, plan
     model.certificate_ = certificate
-    model.population_, model.prices_ = _population(archive, additive), _prices(archive, additive.n_columns)
+    model.population_, model.prices_ = _population(archive, additive), prices
     model.n_features_in_ = additive.n_columns
     if additive.columns is not None and archive.field("named", bool):
         model.feature_names_in_ = np.array(additive.columns, dtype=object)

@@ -18,7 +18,7 @@ NUMBERS: dict[str, type[int] | type[float]] = {
     "features_per_row": float,
     "n_features": int,
 }
-MORE = {"promise", "by_class", "by_stage", "worse", "better", "stored"}
+MORE = {"promise", "by_class", "by_stage", "worse", "better", "stored_per_row", "cost_per_row"}
 CLASS_RECORD = (int, int, int, int)
 # Counts beyond this are no counts of rows.
 LARGEST = 2**53
@@ -34,14 +34,14 @@ def certificate_parts(certificate: Certificate) -> dict[str, Any]:
         "by_stage": [[stage.read, stage.rows, stage.disagreements] for stage in certificate.by_stage],
         "worse": certificate.worse,
         "better": certificate.better,
-        "stored": certificate.stored,
+        "stored_per_row": certificate.stored_per_row,
+        "cost_per_row": certificate.cost_per_row,
     }
 
 
-def certificate_from(stated: dict[str, Any], labels: list[Any], plan: Plan) -> Certificate:
+def certificate_from(stated: dict[str, Any], labels: list[Any], plan: Plan, cost_of_all: float) -> Certificate:
     """Return the certificate of a plan."""
-    known = set(stated) == {"delta", *MORE, *NUMBERS} and type(stated["stored"]) is bool
-    if not known or stated["promise"] not in ("classes", "rows", "accuracy"):
+    if set(stated) != {"delta", *MORE, *NUMBERS} or stated["promise"] not in ("classes", "rows", "accuracy"):
         raise ModelFileError(f"its certificate is {str(stated)[:80]}")
     numbers = {name: _number(stated[name], kind) for name, kind in NUMBERS.items()}
     if not 0 < numbers["confidence"] < 1:
@@ -54,10 +54,12 @@ def certificate_from(stated: dict[str, Any], labels: list[Any], plan: Plan) -> C
             for label, row in _matched(labels if stated["by_class"] else [], stated["by_class"])
         ),
         by_stage=tuple(StageRecord(*_row(row, (int, int, int))) for row in _list(stated["by_stage"])),
-        worse=_count_or_none(stated["worse"]),
-        better=_count_or_none(stated["better"]),
+        worse=_number_or_none(stated["worse"], int),
+        better=_number_or_none(stated["better"], int),
         noun=plan.noun,
-        stored=stated["stored"],
+        stored_per_row=_number_or_none(stated["stored_per_row"], float),
+        cost_per_row=_number_or_none(stated["cost_per_row"], float),
+        cost_of_all=None if stated["cost_per_row"] is None else cost_of_all,
         **numbers,
     )
     if certificate.n_features != plan.n_units:
@@ -92,8 +94,8 @@ def _number(value: Any, kind: type[int] | type[float]) -> Any:
     return kind(value)
 
 
-def _count_or_none(value: Any) -> int | None:
-    return None if value is None else int(_number(value, int))
+def _number_or_none(value: Any, kind: type[int] | type[float]) -> Any:
+    return None if value is None else _number(value, kind)
 
 
 def _list(rows: Any) -> list[Any]:

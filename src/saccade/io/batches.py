@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_svmlight_file
 
 from saccade.exceptions import DataFileError
+from saccade.terminal import printable
 
 __all__ = ["Batch", "Location", "Selection", "find_files", "format_of", "pyarrow", "read_batches"]
 
@@ -222,7 +223,8 @@ def _columns(path: Path, schema: Any, selection: Selection) -> list[str]:
     for name in needed:
         if names.count(name) != 1:
             near = get_close_matches(str(name), names, n=3)
-            hint = f"Did you mean {', '.join(near)}?" if near else f"It has {', '.join(names[:8])}."
+            listed = ", ".join(map(printable, near or names[:8]))
+            hint = f"Did you mean {listed}?" if near else f"It has {listed}."
             what = f"several columns {name!r}. Rename them." if name in names else f"no column {name!r}. {hint}"
             raise DataFileError(f"{path} has {what}")
     if selection.n_features not in (None, len(wanted)):

@@ -46,6 +46,15 @@ def buy(tree, leaf, needs, price, bought, expected):
 
 
 @kernel
+def add_asked(leaf, needs, trees, counts, asked):
+    """Add what each row asks for on its paths through the first so many trees of an order; all as bits."""
+    for row in range(leaf.shape[0]):
+        for k in range(counts[row]):
+            for word in range(asked.shape[1]):
+                asked[row, word] |= needs[leaf[row, trees[k]], word]
+
+
+@kernel
 def prices_at(leaf, needs, price, trees, sizes, bought, paid):
     """Write what each row has paid after so many trees of an order; ``bought`` is room for one row's purchases."""
     for row in range(leaf.shape[0]):

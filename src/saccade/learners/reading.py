@@ -59,7 +59,7 @@ class ReadingMixin:
         reading: Reading = answer(self, X, full=False)
         return reading
 
-    def _reading(self, X: Any, *, full: bool, skip_bad: bool = False) -> Reading:
+    def _reading(self, X: Any, *, full: bool, costs: bool = False, skip_bad: bool = False) -> Reading:
         run = self._run_in_full if full else self._run_plans
         return read_checked(self, X, column_source, run, skip_bad=skip_bad)
 

@@ -9,6 +9,7 @@ from saccade.models.additive import Additive
 from saccade.models.pipelines import apart as pipelines
 from saccade.models.thresholds import innermost
 from saccade.models.trees import apart as trees
+from saccade.models.trees.boosting import FIT_A_CLASSIFIER
 
 __all__ = ["ACCEPTED", "take_apart"]
 
@@ -19,11 +20,12 @@ ACCEPTED = "; ".join(kind.ACCEPTED for kind in KINDS)
 
 def take_apart(model: Any) -> Additive:
     """Return a fitted model as a sum of parts, or raise with what is accepted."""
+    inner = innermost(model)
+    if isinstance(inner, RegressorMixin):
+        raise TypeError(f"{type(inner).__name__} is a regressor, which gives no labels to keep. {FIT_A_CLASSIFIER}")
     for kind in KINDS:
         additive: Additive | None = kind.take_apart(model)
         if additive is not None:
             return additive
-    inner = innermost(model)
     what = type(inner).__name__ if hasattr(inner, "fit") else f"{inner!r} is not an estimator, and"
-    why = " It is a regressor, which gives no labels to agree with." if isinstance(inner, RegressorMixin) else ""
-    raise TypeError(f"{what} is no model that can be read part by part.{why} Accepted are {ACCEPTED}.")
+    raise TypeError(f"{what} is no model that can be read part by part. Accepted are {ACCEPTED}.")

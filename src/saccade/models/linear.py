@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -29,10 +29,10 @@ SMALLEST, LARGEST = 1e-12, 1e12
 class LinearModel:
     """One score per row of ``coef``, over the columns that a user passes."""
 
-    coef: Reals  # (scores, columns)
-    intercept: Reals  # (scores,)
+    coef: Reals = field(repr=False)  # (scores, columns)
+    intercept: Reals = field(repr=False)  # (scores,)
     classes: NDArray[Any]
-    columns: tuple[str, ...] | None = None
+    columns: tuple[str, ...] | None = field(default=None, repr=False)
 
     unit: ClassVar[NDArray[np.uint32]] = EACH
     parts_are_columns: ClassVar[bool] = True

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,10 @@ class Sample:
     full: NDArray[np.float64] | None = None  # (rows, scores) full margins, where they are not the sum of ``values``
     seen: Ranges | None = None  # by column, if these are not the parts
 
-    counts_stored: ClassVar[bool] = False  # whether ``as_stored`` counts stored values, rather than parts
+    @property
+    def stored_per_row(self) -> float | None:
+        """How many values a row stores, where ``as_stored`` counts these rather than parts."""
+        return None
 
     def read(self, plan: Plan) -> Outcome:
         outcome = read_plan(plan, ArraySource(self.values))

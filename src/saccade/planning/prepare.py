@@ -79,8 +79,8 @@ def prepare(
 ) -> Prepared:
     """Plan on some rows and certify on others.
 
-    The calibration rows must be others than those that plan and than those that the model was fitted on: on rows that
-    were seen before, margins are clearer than they will be.
+    The calibration rows must be others than those that plan and than those that the model was fitted on: model and plan
+    are overconfident on rows that made them.
     """
     # An average is spent for the least risk, whatever the calibration rows can show of it.
     n_calibration = calibration.labels.full.size if terms.average_features is None else MANY
@@ -101,7 +101,7 @@ def prepare(
         classes,
         plan.n_units,
         plan.noun,
-        stored=calibration.counts_stored,
+        stored_per_row=calibration.stored_per_row,
     )
     mean, variance = planning.moments()
     population = Population(regression, mean, variance, *planning.ranges().joined(calibration.ranges()))

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from saccade.terminal import printable
+
 __all__ = ["Basket", "Feature", "Prices", "places_of", "position_of", "price_list"]
 
 Reals = NDArray[np.float64]
@@ -58,6 +60,14 @@ class Prices:
     def looks(self, order: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
         """Return where to look for the sake of prices: nowhere, because each feature costs something."""
         return np.zeros(0, dtype=np.intp)
+
+    def paid(self, asked: NDArray[np.bool_]) -> Reals:
+        """Return what each row has paid for the features that it asked for, (rows, n_features)."""
+        together = np.argsort(self.purchase, kind="stable")
+        purchases, begins = np.unique(self.purchase[together], return_index=True)
+        bought = np.logical_or.reduceat(asked[:, together], begins, axis=1)
+        paid: Reals = bought @ self.price[purchases]
+        return paid
 
     def total(self, features: Sequence[int]) -> float:
         """Return what these features cost, bought together."""
@@ -121,7 +131,7 @@ def position_of(feature: Any, n_features: int, places: Mapping[str, int], where:
     if isinstance(feature, int | np.integer) and not isinstance(feature, bool) and 0 <= feature < n_features:
         return int(feature)
     more = ", …" if len(places) > 5 else ""
-    known = ", ".join(list(places)[:5]) + more if places else f"0 to {n_features - 1}"
+    known = ", ".join(map(printable, list(places)[:5])) + more if places else f"0 to {n_features - 1}"
     raise ValueError(f"{where}: there is no feature {feature!r}. The features are {known}.")
 
 

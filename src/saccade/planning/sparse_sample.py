@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,9 @@ class SparseSample(Sample):
     stored: CsrSource | None = None
     narrowed: Narrowed | None = None  # None where all columns are parts
 
-    counts_stored: ClassVar[bool] = True
+    @property
+    def stored_per_row(self) -> float:
+        return float(self._source.canonical.nnz / self._source.shape[0])
 
     def as_stored(self, plan: Plan) -> Outcome:
         return self._source.run(plan if self.narrowed is None else self.narrowed.in_columns(plan))

@@ -1,10 +1,16 @@
-"""What is vouched for, in figures and as a sentence."""
+"""What is vouched for, in figures and as text."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
+from saccade.terminal import SAVES_NOTHING, printable
+
 __all__ = ["Certificate", "ClassRecord", "StageRecord", "percent", "strictest"]
+
+# From this share on a plan reads nearly everything.
+NEARLY_ALL = 0.95
 
 
 @dataclass(frozen=True)
@@ -55,10 +61,11 @@ class StageRecord:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is promised of new rows such as the calibration rows, which the model must not have been fitted on.
+    """What is promised of new rows that are drawn like the calibration rows, which the model was not fitted on.
 
     With probability ``confidence`` over the calibration rows the promise holds at ``delta``. Only this is promised:
-    the other figures are what was seen on the rows that the plan was chosen by, so they are flattered a little.
+    the plan was chosen by the calibration rows, so the counts observed on them are slightly optimistic. That the model
+    was not fitted on the calibration rows is not checked.
 
     Attributes
     ----------
@@ -73,25 +80,28 @@ class Certificate:
     n_features : int
         Parts of the model.
     by_class : tuple of ClassRecord
-        Empty for a model file of an older format.
     by_stage : tuple of StageRecord
-        In reading order; empty likewise.
+        In reading order.
     worse, better : int or None
         For ``promise="accuracy"``: calibration rows that only the full model labels rightly, and only this one.
     noun : {"features", "terms", "trees"}
         What a part is.
-    stored : bool
-        Whether it was of CSR rows, so that what was read is counted in stored values.
+    stored_per_row : float or None
+        Values that a calibration row stores, where rows are CSR.
+    cost_per_row, cost_of_all : float or None
+        The mean cost of the calibration rows, and that of all columns, where columns have costs or groups.
 
     Examples
     --------
-    It is made by ``attend``, as ``certificate_``, and prints as a sentence:
+    It is made by ``attend``, as ``certificate_``, and prints as text:
 
     >>> from saccade.promises.certificate import Certificate
     >>> print(Certificate("rows", 0.01, 0.95, 3000, disagreement=0.004, features_per_row=12.9, n_features=784))
-    With 95 % confidence, of new rows such as the calibration rows, which the model must not have been fitted on, at \
-most 1 % get another label than the full model gives them. 0.4 % of 3,000 calibration rows got another label. 12.9 of \
-784 features were read per row.
+    Certified at 95 % confidence, for rows drawn like the calibration rows:
+      at most 1 % of all rows change label.
+    Valid only if the model was not fitted on the calibration rows, which was not checked.
+    Observed: 12 of 3,000 calibration rows changed label.
+    Features read per row: 12.9 of 784.
     """
 
     promise: str
@@ -101,55 +111,98 @@ most 1 % get another label than the full model gives them. 0.4 % of 3,000 calibr
     disagreement: float
     features_per_row: float
     n_features: int
-    by_class: tuple[ClassRecord, ...] = ()
-    by_stage: tuple[StageRecord, ...] = ()
+    by_class: tuple[ClassRecord, ...] = field(default=(), repr=False)
+    by_stage: tuple[StageRecord, ...] = field(default=(), repr=False)
     worse: int | None = None
     better: int | None = None
-    noun: str = "features"  # what a part is
-    stored: bool = False  # whether stored values of CSR rows are counted, rather than parts
-
-    def __str__(self) -> str:
-        rows = "new rows such as the calibration rows, which the model must not have been fitted on"
-        sentences = [f"With {percent(self.confidence)} confidence, of {rows}, {self.promised}."]
-        if self.disagreement == 0 and self.features_per_row == self.n_features:
-            sentences.append(f"Every {self.noun[:-1]} is read for every row, so no label differs.")
-        else:
-            sentences.append(self._seen())
-        sentences.append(f"{self.features_per_row:.1f} of {self.n_features:,} {self.noun} were read per row.")
-        return " ".join(sentences)
+    noun: str = "features"
+    stored_per_row: float | None = None
+    cost_per_row: float | None = None
+    cost_of_all: float | None = None
 
     @property
-    def promised(self) -> str:
-        """What is promised of new rows, as a part of a sentence."""
-        if isinstance(self.delta, Mapping):
-            each = ", ".join(f"class {label} {percent(level)}" for label, level in self.delta.items())
-            return (
-                f"at most these shares of a class get another label than the full model gives them, and at most these "
-                f"shares of the rows labelled so here have another from it: {each}"
-            )
-        level = percent(self.delta)
-        if self.promise == "classes":
-            return (
-                f"at most {level} of each class get another label than the full model gives them, and of those given "
-                f"any one label here at most {level} have another from the full model"
-            )
-        if self.promise == "accuracy":
-            return f"at most {level} fewer get the right label than the full model labels rightly"
-        return f"at most {level} get another label than the full model gives them"
+    def counted(self) -> str:
+        """What ``features_per_row`` counts."""
+        return self.noun if self.stored_per_row is None else "stored values"
 
-    def _seen(self) -> str:
-        seen = f"{percent(self.disagreement)} of {self.n_calibration:,} calibration rows got another label"
+    @property
+    def saves_nothing(self) -> bool:
+        """Whether nearly all of a row is read, at nearly the cost of all columns."""
+        available = self.n_features if self.stored_per_row is None else self.stored_per_row
+        shares = [(self.features_per_row, available)]
+        if self.cost_per_row is not None and self.cost_of_all is not None:
+            shares.append((self.cost_per_row, self.cost_of_all))
+        return all(part >= NEARLY_ALL * whole for part, whole in shares)
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _repr_html_(self) -> str:
+        """Return the certificate and a table of its classes, for notebooks."""
+        head = "".join(f"<th>{title}</th>" for title in ("class", "rows", "lost", "labelled so early", "false"))
+        rows = [(printable(own.label), own.full, own.lost, own.here, own.false) for own in self.by_class]
+        body = "".join(f"<tr>{''.join(f'<td>{_cell(cell)}</td>' for cell in row)}</tr>" for row in rows)
+        text = "<br>".join(map(escape, self._lines()))
+        return f"<p>{text}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def _lines(self) -> list[str]:
+        available = f"{self.n_features:,}" if self.stored_per_row is None else f"{self.stored_per_row:.1f}"
+        lines = [
+            f"Certified at {percent(self.confidence)} confidence, for rows drawn like the calibration rows:",
+            *(f"  {promised}" for promised in self._promised()),
+            "Valid only if the model was not fitted on the calibration rows, which was not checked.",
+            *self._observed(),
+            f"{self.counted.capitalize()} read per row: {self.features_per_row:.1f} of {available}.",
+        ]
+        if self.cost_per_row is not None:
+            lines.append(f"Expected cost per row: {_amount(self.cost_per_row)} of {_amount(self.cost_of_all or 0)}.")
+        return [*lines, SAVES_NOTHING] if self.saves_nothing else lines
+
+    def _promised(self) -> list[str]:
+        if self.promise == "accuracy":
+            points = f"{100 * strictest(self.delta):.3g}"
+            return [f"the share of correct labels is at most {points} percentage points below the full model's."]
+        if self.promise == "rows":
+            return [f"at most {percent(strictest(self.delta))} of all rows change label."]
+        most, same, which = "these shares", "the same shares", self._levels()
+        if not isinstance(self.delta, Mapping):
+            most = same = percent(self.delta)
+            which = "for every class c"
+        return [
+            f"of the rows that the full model labels c, at most {most} change label ({which});",
+            f"of the rows labelled c early, at most {same} disagree with the full model.",
+        ]
+
+    def _levels(self) -> str:
+        levels = self.delta.items() if isinstance(self.delta, Mapping) else []
+        return ", ".join(
+            f"{printable(label)}: {percent(level) if level < 1 else 'no promise'}" for label, level in levels
+        )
+
+    def _observed(self) -> list[str]:
+        changed = round(self.disagreement * self.n_calibration)
+        seen = f"Observed: {changed:,} of {self.n_calibration:,} calibration rows changed label"
         if self.worse is not None and self.better is not None:
-            seen += f", {self.worse:,} of them a wrong one for a right one and {self.better:,} the reverse"
-        if not self.by_class:
-            return seen + "."
-        rarest = min(self.by_class, key=lambda record: record.full)
-        seen += f"; of the rarest class ({rarest.label}) {rarest.lost:,} of {rarest.full:,} rows were lost"
-        seen += f", and {rarest.false:,} of {rarest.here:,} labelled so were false"
-        most = max(self.by_class, key=lambda record: record.lost_share)
-        if most is not rarest and most.lost:
-            seen += f". Class {most.label} lost most, {percent(most.lost_share)}"
-        return seen + "."
+            seen += f", {self.worse:,} from a correct to a wrong one and {self.better:,} from a wrong to a correct one"
+        lines = [seen + "."]
+        if self.by_class:
+            rarest = min(self.by_class, key=lambda record: record.full)
+            most = max(self.by_class, key=lambda record: record.lost_share)
+            lines.append(
+                f"Rarest class ({printable(rarest.label)}): {rarest.lost:,} of {rarest.full:,} lost, "
+                f"{rarest.false:,} of {rarest.here:,} labelled so early false."
+            )
+            if most is not rarest and most.lost:
+                lines.append(f"Class that lost most ({printable(most.label)}): {most.lost:,} of {most.full:,}.")
+        return lines
+
+
+def _amount(cost: float) -> str:
+    return f"{cost:.3g}" if cost < 1000 else f"{cost:,.0f}"
+
+
+def _cell(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else escape(str(value))
 
 
 def strictest(delta: float | Mapping[Any, float]) -> float:

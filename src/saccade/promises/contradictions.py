@@ -26,6 +26,12 @@ def contradiction(certificate: Certificate, *, reads_all: bool) -> str | None:
         and abs(errors - round(errors)) < ROUNDING * rows
     ):
         return "it counts fractions of rows, no features, or more than there are"
+    for part, whole in (
+        (certificate.features_per_row, certificate.stored_per_row),
+        (certificate.cost_per_row, certificate.cost_of_all),
+    ):
+        if part is not None and whole is not None and not 0 <= part <= whole * (1 + ROUNDING):
+            return "its rows read or cost more than there is"
     if certificate.promise == "classes" and not certificate.by_class:
         return "it promises something of classes that it does not count"
     wrong = _sums(certificate, round(errors))

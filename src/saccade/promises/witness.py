@@ -26,7 +26,7 @@ def certificate_of(
     n_features: int,
     noun: str,
     *,
-    stored: bool = False,
+    stored_per_row: float | None = None,
 ) -> Certificate:
     """Return what is promised, beside what was seen on the calibration rows."""
     differs = here != labels.full
@@ -40,7 +40,7 @@ def certificate_of(
         features_per_row=float(n_read.mean()),
         n_features=n_features,
         noun=noun,
-        stored=stored,
+        stored_per_row=stored_per_row,
         by_class=_by_class(here, labels, classes, confidence),
         by_stage=tuple(
             StageRecord(int(read), int(np.sum(n_read == read)), int(np.sum(differs[n_read == read])))

@@ -14,19 +14,17 @@ from saccade.reading.plan import Reading
 
 __all__ = ["answer"]
 
-FIELDS = [field.name for field in fields(Reading)]
-
 
 def answer(model: Any, X: Any, field: str | None = None, *, full: bool) -> Any:
     """Return the reading of rows, or one field of it; for a Dask collection lazily, and nothing is computed.
 
     A DataFrame gives a Series or a DataFrame with its index; an Array gives Arrays, or a Reading of Arrays.
 
-    The model has ``_reading(X, full)``, ``_demanded_by(full)``, the columns that this can ask for, and ``_snapshot()``,
-    a copy that is enough for it, and that later fits do not change.
+    The model has ``_reading(X, full, costs)``, ``_demanded_by(full)``, the columns that this can ask for, and
+    ``_snapshot()``, a copy that is enough for it, and that later fits do not change.
     """
     if not is_collection(X):
-        reading = model._reading(X, full=full)
+        reading = model._reading(X, full=full, costs=field is None and not full)
         return reading if field is None else getattr(reading, field)
     check_is_fitted(model)
     whole = with_whole_rows(X)
@@ -51,14 +49,14 @@ def _of_frame(X: Any, model: Any, field: str | None, full: bool) -> Any:
 
 
 def read_partition(rows: Any, model: Any, field: str | None, full: bool) -> Any:
-    return _as_frame(rows, model, field, _part_read(rows, model, full))
+    return _as_frame(rows, model, field, _part_read(rows, model, field, full))
 
 
 def _as_frame(rows: Any, model: Any, field: str | None, reading: Reading) -> Any:
     """Return a reading with the index of its rows: a Series of one field, or a DataFrame, with a margin per class."""
     pandas = nw.get_native_namespace(rows)
     columns: dict[str, NDArray[Any]] = {}
-    for name in FIELDS if field is None else [field]:
+    for name in _fields(reading) if field is None else [field]:
         values = getattr(reading, name)
         if values.ndim == 1:
             columns[name] = values
@@ -75,11 +73,11 @@ def _of_array(X: Any, model: Any, field: str | None, full: bool) -> Any:
     none = _record(_none_read(model), field)
     shape = {"drop_axis": 1} if none.ndim == 1 else {"chunks": (X.chunks[0], none.shape[1:])}
     made = X.map_blocks(read_block, shipped(model), field, full, dtype=none.dtype, meta=none, **shape)
-    return made if field is not None else Reading(*(made[name] for name in FIELDS))
+    return made if field is not None else Reading(**{name: made[name] for name in none.dtype.names or ()})
 
 
 def read_block(rows: Any, model: Any, field: str | None, full: bool) -> NDArray[Any]:
-    return _record(_part_read(rows, model, full), field)
+    return _record(_part_read(rows, model, field, full), field)
 
 
 def _record(reading: Reading, field: str | None) -> NDArray[Any]:
@@ -87,18 +85,22 @@ def _record(reading: Reading, field: str | None) -> NDArray[Any]:
     if field is not None:
         one: NDArray[Any] = getattr(reading, field)
         return one
-    held = {name: getattr(reading, name) for name in FIELDS}
+    held = {name: getattr(reading, name) for name in _fields(reading)}
     record = np.empty(len(reading), dtype=[(name, values.dtype, values.shape[1:]) for name, values in held.items()])
     for name, values in held.items():
         record[name] = values
     return record
 
 
-def _part_read(rows: Any, model: Any, full: bool) -> Reading:
+def _fields(reading: Reading) -> list[str]:
+    return [field.name for field in fields(reading) if getattr(reading, field.name) is not None]
+
+
+def _part_read(rows: Any, model: Any, field: str | None, full: bool) -> Reading:
     if rows.shape[0] == 0:
         return _none_read(model)
     try:
-        reading: Reading = model._reading(rows, full=full)
+        reading: Reading = model._reading(rows, full=full, costs=field is None and not full)
     except ValueError as error:
         error.add_note("Rows are counted within one partition of X.")
         raise
@@ -109,4 +111,5 @@ def _none_read(model: Any) -> Reading:
     """Return the reading of no rows, which has the types of any other."""
     classes: NDArray[Any] = model.classes_
     margin = np.empty((0,) if classes.size == 2 else (0, classes.size))
-    return Reading(classes[:0], margin, np.empty(0, dtype=np.int64), np.empty(0, dtype=np.bool_))
+    cost = np.empty(0) if getattr(model, "_has_costs", False) else None
+    return Reading(classes[:0], margin, np.empty(0, dtype=np.int64), np.empty(0, dtype=np.bool_), cost=cost)

@@ -87,17 +87,20 @@ def read_checked(
     demanded: Demanded | None = None,
     *,
     skip_bad: bool = False,
+    costs: Callable[[Any, Source, Outcome], NDArray[np.float64]] | None = None,
 ) -> Reading:
     """Read what a user passes to a fitted estimator; raise if a value that was read is not finite.
 
     ``demanded`` gives the columns that can be asked for, all where it is None. Where the estimator knows its columns by
     name, a table may lack the others. With ``skip_bad`` a row with such a value has a margin that is not finite.
+    ``costs`` gives what each row cost, where that is asked for.
     """
-    source = source_of(checked_columns(estimator, X, demanded))
+    X = checked_columns(estimator, X, demanded)
+    source = source_of(X)
     outcome = run(source)
     if outcome.bad >= 0 and not skip_bad:
         raise_not_finite(estimator, source, outcome.bad, demanded)
-    return Reading.of(estimator.classes_, outcome)
+    return Reading.of(estimator.classes_, outcome, cost=None if costs is None else costs(X, source, outcome))
 
 
 def checked_columns(estimator: BaseEstimator, X: Any, demanded: Demanded | None) -> Any:

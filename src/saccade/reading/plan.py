@@ -7,6 +7,8 @@ from typing import Any, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from saccade.terminal import SAVES_NOTHING, printable
+
 __all__ = ["EACH", "Outcome", "Plan", "Reading", "decided", "per_plan"]
 
 Reals = NDArray[np.float64]
@@ -58,6 +60,7 @@ class Plan(NamedTuple):
     unit: NDArray[np.uint32] = EACH  #: (parts,) parts of one unit are read together and count once; empty: each is one
     of_trees: bool = False  #: whether a part is a tree, or an output of one, rather than a feature
     of_terms: bool = False  #: whether some parts need several features, so that what is counted is neither
+    saves_nothing: bool = False  #: whether it read nearly everything of the rows that it was certified on
 
     @classmethod
     def in_full(cls, coef: Reals, intercept: Reals, unit: NDArray[np.uint32] = EACH, of_trees: bool = False) -> "Plan":
@@ -153,8 +156,9 @@ class Plan(NamedTuple):
         ``names`` are those of the features; trees have numbers, in the order of the library.
         """
         n, stops, noun = self.n_units, self.checkpoints.tolist(), self.noun
+        said = [SAVES_NOTHING] if self.saves_nothing else []
         if not stops:
-            return f"All {self.n_to_the_end:,} {noun} of every row are read."
+            return "\n".join([f"All {self.n_to_the_end:,} {noun} of every row are read.", *said])
         most = f"at most {self.most_read:,}" if self.most_read < n else "all"
         lines = [f"Of {n:,} {noun}, {most} are read of a row, and fewer where a checkpoint decides it."]
         if self.n_screens:
@@ -168,13 +172,13 @@ class Plan(NamedTuple):
                 shown += f" and {len(asked) - MOST_NAMED} more"
             which = f"{noun[:-1] if len(asked) == 1 else noun} {shown}" if self.of_trees else shown
             lines.append(f"{which}: after {counts[k]} {noun[:-1] if counts[k] == 1 else noun}, {self.decides(k)}")
-        return "\n".join(lines)
+        return "\n".join(lines + said)
 
     def _named(self, unit: int, names: Sequence[str] | None) -> str:
         """Return what a unit is called. Terms of several columns follow those of single ones, and have no names."""
         if self.of_trees or names is None:
             return str(unit)
-        return str(names[unit]) if unit < len(names) else f"term {unit}"
+        return printable(names[unit]) if unit < len(names) else f"term {unit}"
 
     def _decides_all(self, k: int) -> bool:
         """Whether every row, whatever its finite values, is decided at checkpoint k."""
@@ -251,16 +255,18 @@ class Reading:
     margin: Reals  #: at the stop, or of all parts where there was none
     n_read: NDArray[np.int64]  #: how many parts were read of each row
     stopped: NDArray[np.bool_]  #: whether the reading stopped before the end
+    #: what the features read of each row cost, as an inquiry spends it; None without ``costs`` and ``groups``
+    cost: Reals | None = None
 
     def __len__(self) -> int:
         return len(self.label)
 
     @classmethod
-    def of(cls, classes: NDArray[np.generic], outcome: Outcome, *others: Any) -> Self:
+    def of(cls, classes: NDArray[np.generic], outcome: Outcome, **others: Any) -> Self:
         """Return an outcome with labels, and with what ``cls`` has besides.
 
         Two classes have one margin per row, as in scikit-learn.
         """
         margin = outcome.margin
         shown = margin[:, 0] if margin.shape[1] == 1 else margin
-        return cls(classes[decided(margin)], shown, outcome.n_read, outcome.stopped, *others)
+        return cls(classes[decided(margin)], shown, outcome.n_read, outcome.stopped, **others)

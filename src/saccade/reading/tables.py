@@ -16,6 +16,7 @@ from saccade.reading.arrays import Selection
 from saccade.reading.distinct import distinct_values, series_of
 from saccade.reading.partitions import is_collection
 from saccade.reading.texts import Texts, texts_in
+from saccade.terminal import printable
 
 __all__ = ["ColumnSource", "Table", "as_table", "refuse_other_containers", "take_rows"]
 
@@ -92,6 +93,12 @@ class Table(ColumnSource):
     def copies_texts(self) -> bool:
         """Whether a column of texts is copied before it is looked up."""
         return bool(self._frame.implementation.is_polars())
+
+    def missing(self, part: int) -> NDArray[np.bool_]:
+        """Return in which rows a column has no value."""
+        series = self._frame[:, self._place(part)]
+        missing: NDArray[np.bool_] = series.is_null().to_numpy().astype(bool)
+        return missing | np.isnan(self.values(part)) if series.dtype.is_float() else missing
 
     def name(self, part: int) -> str:
         return str(self._frame.columns[self._place(part)])
@@ -218,14 +225,23 @@ def refuse_other_containers(X: Any) -> None:
             "DaskPerceptron or DaskPassiveAggressive of saccade.dask, or pass partial_fit one computed partition after "
             "another. A fitted model predicts and reads it as it is, and saccade.attend plans and calibrates on it."
         )
-    if isinstance(X, Mapping):
+    of_mappings = isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], Mapping)
+    if of_mappings or isinstance(X, Mapping):
+        what = f"{type(X).__name__} of {type(X[0]).__name__}s" if of_mappings else type(X).__name__
         raise TypeError(
-            f"X is a {type(X).__name__}, not an array or a table of rows. Make it one, for example with "
-            "pandas.DataFrame(X)."
+            f"X is a {what}, not an array or a table of rows. Make it one, for example with pandas.DataFrame(X)."
+        )
+    native = nw.from_native(X, pass_through=True, allow_series=True)
+    if isinstance(native, nw.Series):
+        raise ValueError(
+            f"X is a Series of {len(native):,} values, not a table of rows. Pass a DataFrame, in pandas df.iloc[[i]] "
+            "for a single row or df[[name]] for a single column."
         )
     if twice := _names_twice(X):
-        raise ValueError(f"X has several columns of one name: {', '.join(twice)}. Rename them, or pass an array.")
-    if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
+        raise ValueError(
+            f"X has several columns of one name: {', '.join(map(printable, twice))}. Rename them, or pass an array."
+        )
+    if isinstance(native, nw.LazyFrame):
         raise TypeError(
             f"X is a {type(X).__name__}, whose rows are not there yet. Collect them first: in polars, pass X.collect()."
         )

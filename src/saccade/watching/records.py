@@ -1,6 +1,6 @@
 """What a watch gives back: readings that say which rows were audited, and counts by class."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ class WatchedReading(Reading):
     True
     """
 
-    audited: NDArray[np.bool_]  #: which rows were read in full as well
+    audited: NDArray[np.bool_] = field(kw_only=True)  #: which rows were read in full as well
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,6 +22,7 @@ from saccade.reading.parameters import RANDOM_STATE, Kinds, check_parameters, in
 from saccade.reading.partitions import is_collection
 from saccade.reading.plan import Plan
 from saccade.reading.sources import Source
+from saccade.terminal import printable
 from saccade.watching.audit import Audit, audited_reading
 from saccade.watching.metrics import metrics_of, prometheus
 from saccade.watching.records import ClassWatch, WatchedLazyReading, WatchedReading
@@ -329,7 +330,7 @@ class Watch:
     def _counted(self, audit: Audit) -> WatchedReading:
         with self._lock:
             audited, n_wrong = self._tally.add(audit)
-        reading = WatchedReading.of(self.classes_, audit.outcome, audited)
+        reading = WatchedReading.of(self.classes_, audit.outcome, audited=audited)
         self._react(reading, n_wrong)
         return reading
 
@@ -402,7 +403,7 @@ class Watch:
         (rows, errors), (lower, upper), level = tally.seen(test), tally.bounds(test), float(tally.counts.levels[test])
         of, what = "", "another label than the full model gives them"
         if test > 0:
-            label = tally.labels[(test - 1) // 2]
+            label = printable(tally.labels[(test - 1) // 2])
             of = f" that the full model labels {label}" if test % 2 else f" labelled {label} early"
             what = "another label early" if test % 2 else "another from the full model"
         late = "" if lower > level else ", and more lately"

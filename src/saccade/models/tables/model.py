@@ -27,12 +27,13 @@ Reals = NDArray[np.float64]
 class TermModel:
     """Terms over the columns that a user passes: one for each column, in their order, then those of several columns."""
 
-    terms: tuple[Term, ...]
-    intercept: Reals  # (scores,)
+    terms: tuple[Term, ...] = field(repr=False)
+    intercept: Reals = field(repr=False)  # (scores,)
     classes: NDArray[Any]
-    columns: tuple[str, ...] | None = None
-    categories: Mapping[int, Categories] = field(default_factory=dict)
-    as_held: frozenset[int] = frozenset()  # columns that a transformer takes as they are
+    columns: tuple[str, ...] | None = field(default=None, repr=False)
+    categories: Mapping[int, Categories] = field(default_factory=dict, repr=False)
+    # Columns that a transformer takes as they are.
+    as_held: frozenset[int] = field(default=frozenset(), repr=False)
     n_columns: int = 0
 
     parts_are_columns: ClassVar[bool] = False

@@ -11,8 +11,19 @@ from numpy.typing import NDArray
 
 from saccade.models.trees.assembling import Tree
 
-__all__ = ["Rounds", "class_names", "classes_of", "library_name", "logistic", "margins_from", "smallest"]
+__all__ = [
+    "FIT_A_CLASSIFIER",
+    "Rounds",
+    "class_names",
+    "classes_of",
+    "library_name",
+    "logistic",
+    "margins_from",
+    "smallest",
+]
 
+# The way out for models without labels.
+FIT_A_CLASSIFIER = "Fit a classifier, for example on whether the target exceeds a threshold."
 # e to a higher power is no double.
 LARGEST_EXPONENT = 709.0
 

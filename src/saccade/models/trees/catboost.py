@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from saccade.models.trees.assembling import Tree, assemble
-from saccade.models.trees.boosting import logistic
+from saccade.models.trees.boosting import FIT_A_CLASSIFIER, logistic
 from saccade.models.trees.ensemble import ABOVE_ZERO, Ensemble, Sum
 from saccade.models.trees.imported import Imported
 from saccade.models.trees.thresholds import single
@@ -111,7 +111,10 @@ def _check_task(info: dict[str, Any], name: str, classes: NDArray[Any], n_output
     """Raise unless the model chooses between classes."""
     loss = info.get("params", {}).get("loss_function", {}).get("type")
     if loss not in LOSSES:
-        raise TypeError(f"{name} was fitted with the loss {loss}, which is not known here. Accepted are {ACCEPTED}.")
+        raise TypeError(
+            f"{name} was fitted with the loss {loss}, which is not known here. {FIT_A_CLASSIFIER} Accepted are "
+            f"{ACCEPTED}."
+        )
     if classes.size < 2:
         raise TypeError(f"{name} was fitted on rows of a single class, so that there is nothing to decide.")
     if loss == "MultiClassOneVsAll" and n_outputs == 2:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from saccade.models.categories import Categories
 from saccade.models.trees.assembling import Tree, assemble
 from saccade.models.trees.boosting import (
+    FIT_A_CLASSIFIER,
     Rounds,
     class_names,
     classes_of,
@@ -27,6 +28,7 @@ from saccade.models.trees.boosting import (
 )
 from saccade.models.trees.ensemble import Ensemble, Sum
 from saccade.models.trees.imported import Imported
+from saccade.terminal import printable
 
 __all__ = ["ACCEPTED", "are_default", "take_apart"]
 
@@ -48,7 +50,10 @@ def take_apart(model: Any) -> Imported | None:
     if not names & {"Booster", "LGBMModel"}:
         return None
     if "Booster" not in names and "LGBMClassifier" not in names:
-        raise TypeError(f"{type(model).__name__} is none of the classifiers that can be read. Accepted are {ACCEPTED}.")
+        raise TypeError(
+            f"{type(model).__name__} is none of the classifiers that can be read. {FIT_A_CLASSIFIER} Accepted are "
+            f"{ACCEPTED}."
+        )
     is_booster = "Booster" in names
     booster = model if is_booster else model.booster_
     # Like predict, this takes the iterations up to best_iteration where early stopping found one.
@@ -81,7 +86,7 @@ class Header:
         return len(self.names)
 
     def column(self, number: int) -> str:
-        return f"column {number} ({self.names[number]})"
+        return f"column {number} ({printable(self.names[number])})"
 
 
 def _read(text: str) -> Imported:
@@ -142,7 +147,7 @@ def _check_objective(objective: str) -> None:
         reason = "a custom objective, so it is not known how its raw scores become labels"
     else:
         reason = f"the objective {objective}, which is not one of a classifier"
-    raise TypeError(f"The LightGBM model has {reason}. Accepted are {ACCEPTED}.")
+    raise TypeError(f"The LightGBM model has {reason}. {FIT_A_CLASSIFIER} Accepted are {ACCEPTED}.")
 
 
 def _categorical_columns(fields: dict[str, str], rest: str, names: tuple[str, ...]) -> tuple[int, ...]:

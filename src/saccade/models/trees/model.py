@@ -37,10 +37,10 @@ ROUNDING = 1e-9
 class TreeModel:
     """Trees over the columns that a user passes."""
 
-    ensemble: Ensemble
+    ensemble: Ensemble = field(repr=False)
     classes: NDArray[Any]
-    columns: tuple[str, ...] | None = None
-    categories: dict[int, Categories] = field(default_factory=dict)
+    columns: tuple[str, ...] | None = field(default=None, repr=False)
+    categories: dict[int, Categories] = field(default_factory=dict, repr=False)
     absent: float = 0.0  # what a value that a CSR matrix does not store stands for
     threshold: float | None = None  # the margin from which all margins count
     # Where the trees come from, to compare with; not kept with the model.

@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 
 from saccade.models.categories import Categories
 from saccade.models.trees.assembling import Tree, assemble
-from saccade.models.trees.boosting import Rounds, class_names, classes_of, library_name, margins_from, smallest
+from saccade.models.trees.boosting import (
+    FIT_A_CLASSIFIER,
+    Rounds,
+    class_names,
+    classes_of,
+    library_name,
+    margins_from,
+    smallest,
+)
 from saccade.models.trees.c_library import expf, logf
 from saccade.models.trees.ensemble import ABOVE_ZERO, Ensemble, Sum
 from saccade.models.trees.imported import Imported
@@ -58,7 +66,10 @@ def take_apart(model: Any) -> Imported | None:
     if not names & {"Booster", "XGBModel"}:
         return None
     if not names & {"Booster", "XGBClassifier"}:
-        raise TypeError(f"{type(model).__name__} is none of the classifiers that can be read. Accepted are {ACCEPTED}.")
+        raise TypeError(
+            f"{type(model).__name__} is none of the classifiers that can be read. {FIT_A_CLASSIFIER} Accepted are "
+            f"{ACCEPTED}."
+        )
     is_booster = "Booster" in names
     booster = model if is_booster else model.get_booster()
     saved = json.loads(booster.save_raw("json"))
@@ -152,8 +163,11 @@ def _model(booster: dict[str, Any]) -> dict[str, Any]:
 
 def _check_kind(objective: str, booster: str, parameters: dict[str, str]) -> None:
     if objective not in OBJECTIVES:
-        reason = f"the objective {objective}, which makes no labels"
-    elif booster not in ("gbtree", "dart"):
+        raise TypeError(
+            f"A model of XGBoost with the objective {objective} makes no labels. {FIT_A_CLASSIFIER} Accepted are "
+            f"{ACCEPTED}."
+        )
+    if booster not in ("gbtree", "dart"):
         reason = f"the booster {booster}, which has no trees"
     elif int(parameters.get("num_target", 1)) > 1:
         reason = "several targets"
