@@ -36,7 +36,7 @@ def run(page: Path, folder: Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [sys.executable, "-W", "error", "-W", named, str(script)],
         cwd=folder / "empty",
-        env={**os.environ, **calm, "PYTHONPATH": str(ROOT)},  # for the package reproduction
+        env={**os.environ, **calm, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}"},  # the former for reproduction
         capture_output=True,
         text=True,
     )

@@ -234,7 +234,7 @@ def test_what_was_planned_and_certified_is_logged(caplog):
     assert record.levelno == logging.INFO
     assert record.getMessage().startswith("planned on 1400 rows")
     assert "calibrated on 600 in 0" in record.getMessage()
-    assert str(attentive.certificate_) in record.getMessage()
+    assert repr(attentive.certificate_) in record.getMessage()
 
 
 def test_learning_is_logged(caplog):

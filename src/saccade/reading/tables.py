@@ -231,15 +231,15 @@ def refuse_other_containers(X: Any) -> None:
         raise TypeError(
             f"X is a {what}, not an array or a table of rows. Make it one, for example with pandas.DataFrame(X)."
         )
+    if twice := _names_twice(X):
+        raise ValueError(
+            f"X has several columns of one name: {', '.join(map(printable, twice))}. Rename them, or pass an array."
+        )
     native = nw.from_native(X, pass_through=True, allow_series=True)
     if isinstance(native, nw.Series):
         raise ValueError(
             f"X is a Series of {len(native):,} values, not a table of rows. Pass a DataFrame, in pandas df.iloc[[i]] "
             "for a single row or df[[name]] for a single column."
-        )
-    if twice := _names_twice(X):
-        raise ValueError(
-            f"X has several columns of one name: {', '.join(map(printable, twice))}. Rename them, or pass an array."
         )
     if isinstance(native, nw.LazyFrame):
         raise TypeError(
