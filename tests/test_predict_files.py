@@ -6,6 +6,7 @@ from functools import cache
 import dask.distributed
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.dataset
@@ -348,6 +349,24 @@ def test_bad_rows_of_parquet_and_libsvm_files_have_no_label(tmp_path, small_batc
     assert np.flatnonzero(found.label.isna()).tolist() == [3, 150]
     good = found.label.notna().to_numpy()
     assert found.label[good].tolist() == model.predict(sp.csr_matrix(X[3000:3200]))[good].tolist()
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".csv"])
+def test_texts_of_files_are_those_of_memory(suffix, tmp_path):
+    """A text NA is a text in a typed file, and missing in a CSV file; blanks are never stripped."""
+    random, texts = np.random.default_rng(0), ["NA", "-", " x ", "x", "null", ""]
+    frame = pd.DataFrame({"text": random.choice(texts, 2000), "number": random.normal(size=2000)})
+    weights = dict(zip(texts, [2.0, -2.0, 1.0, -1.0, 3.0, -3.0], strict=True))
+    target = (frame.text.map(weights) + frame.number > 0).astype(int)
+    steps = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["text"]), ("passthrough", ["number"]))
+    model = attend(make_pipeline(steps, LogisticRegression()).fit(frame[:500], target[:500]), frame[500:], **LEVELS)
+    predict_files(model, write(frame, tmp_path / f"rows{suffix}"), tmp_path / "out")
+    gone = frame.assign(text=frame.text.where(~frame.text.isin(["NA", "null", ""])))
+    expected = model.predict(gone if suffix == ".csv" else frame)
+    found = read(tmp_path / "out" / ("rows.csv" if suffix == ".csv" else "rows.parquet"))
+    assert found.label.tolist() == expected.tolist()
+    for rows in (pl.from_pandas(frame), pa.Table.from_pandas(frame), frame.astype({"text": "category"})):
+        np.testing.assert_array_equal(model.full_margin(rows), model.full_margin(frame))
 
 
 def test_missing_texts_of_csv_files_are_missing(tmp_path):

@@ -11,7 +11,7 @@ from saccade.reading.arrays import Selection, as_read_only
 from saccade.reading.plan import Outcome, Plan
 from saccade.reading.room import new_outcome
 
-__all__ = ["CsrSource", "stored_arrays"]
+__all__ = ["CsrSource", "stored_arrays", "without_duplicates"]
 
 
 class CsrSource:
@@ -51,6 +51,23 @@ class CsrSource:
         coef = _by_column(plan, int(n_read.sum()))
         bad = read_stored(*stored_arrays(self.X), rows, coef, plan.intercept, margin)
         return Outcome(margin, n_read, stopped, int(bad))
+
+
+def without_duplicates(X: Any) -> Any:
+    """Return a CSR matrix with ascending indices; raise if a row stores a column twice.
+
+    Libraries disagree about such entries: a linear model adds them up, a tree takes one of them.
+    """
+    if X.has_canonical_format:
+        return X
+    ordered = X.copy()
+    ordered.sum_duplicates()
+    if ordered.nnz < X.nnz:
+        raise ValueError(
+            f"X stores {X.nnz - ordered.nnz:,} entries more than once: a row has several values of one column. Call "
+            "X.sum_duplicates() to add them up, or remove them."
+        )
+    return ordered
 
 
 def _by_column(plan: Plan, n_stored: int) -> NDArray[np.float64]:

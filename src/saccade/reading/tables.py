@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from saccade.exceptions import NotNumbersError
 from saccade.kernels.blocks import gather
 from saccade.reading.arrays import Selection
-from saccade.reading.distinct import distinct_values, series_of
+from saccade.reading.distinct import distinct_values, is_missing, series_of
 from saccade.reading.partitions import is_collection
 from saccade.reading.texts import Texts, texts_in
 
@@ -100,6 +100,11 @@ class Table(ColumnSource):
         """Whether a column is held as numbers, some of which may be missing, and not by codes."""
         return bool(self._frame[:, self._place(part)].dtype.is_numeric())
 
+    def fits_single(self, part: int) -> bool:
+        """Whether a column of numbers fits into single precision."""
+        small = (nw.Float32, nw.Int8, nw.UInt8, nw.Int16, nw.UInt16, nw.Boolean)
+        return self._frame[:, self._place(part)].dtype in small
+
     def categorical(self, part: int) -> tuple[NDArray[np.integer[Any]], Column] | None:
         """Return the codes of a pandas column of categories, -1 where one is missing, and the categories; else None."""
         if not self._frame.implementation.is_pandas():
@@ -149,15 +154,11 @@ def _as_numbers(values: Column) -> Column | None:
     return values.astype(values.dtype.newbyteorder("="), copy=False)
 
 
-def _is_missing(value: Any) -> bool:
-    return value is None or type(value).__name__ == "NAType"  # pandas.NA, without importing pandas
-
-
 def _objects_as_numbers(values: Column) -> Column | None:
     if any(isinstance(value, str | bytes) for value in values):
         return None
     try:
-        return np.array([np.nan if _is_missing(value) else value for value in values], dtype=np.float64)
+        return np.array([np.nan if is_missing(value) else value for value in values], dtype=np.float64)
     except (TypeError, ValueError):
         return None
 

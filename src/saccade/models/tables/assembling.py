@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from saccade.models.categories import Categories
 from saccade.models.linear import LinearModel
 from saccade.models.tables.blocks import (
+    DOUBLE,
     Block,
     Columns,
     Constant,
@@ -68,7 +69,8 @@ def assemble(
     if all(line is not None for line in lines):
         slopes, constants = (np.stack([line[k] for line in lines if line is not None], axis=1) for k in (0, 1))
         return LinearModel(np.ascontiguousarray(slopes), intercept + constants.sum(axis=1), classes, columns)
-    return TermModel(tuple(terms), np.array(intercept), classes, columns, categories, as_held, n_columns)
+    together = _groups(n_columns, by_columns)
+    return TermModel(tuple(terms), np.array(intercept), classes, columns, categories, as_held, n_columns, together)
 
 
 def _linear(
@@ -119,6 +121,16 @@ def _kinds(
         if column not in numbers:
             categories[column] = Categories(values, numbers_too=True, others_apart=True)
     return frozenset(numbers), categories, frozenset(as_held)
+
+
+def _groups(n_columns: int, by_columns: dict[tuple[int, ...], list[Weighed]]) -> NDArray[np.intp]:
+    """Return a number for each column, the same for columns that steps take together; DOUBLE for those of ``Kinds``."""
+    group = np.arange(n_columns)
+    bases = [base for weighed in by_columns.values() for made, _ in weighed for base in _bases(made)]
+    for together in {base.together for base in bases if isinstance(base, Formula)}:
+        members = group[[column for column in together if column != DOUBLE]]
+        group[np.isin(group, members)] = DOUBLE if DOUBLE in together else members.min(initial=n_columns)
+    return group
 
 
 def _bases(made: Lookup | Formula | Foreign) -> list[Lookup | Formula | Foreign]:

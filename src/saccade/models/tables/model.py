@@ -34,6 +34,7 @@ class TermModel:
     categories: Mapping[int, Categories] = field(default_factory=dict)
     as_held: frozenset[int] = frozenset()  # columns that a transformer takes as they are
     n_columns: int = 0
+    together: NDArray[np.intp] | None = None  # see ``Kinds``
 
     parts_are_columns: ClassVar[bool] = False
     of_trees: ClassVar[bool] = False
@@ -50,7 +51,7 @@ class TermModel:
 
     @cached_property
     def kinds(self) -> Kinds:
-        return Kinds(self.n_columns, self.categories, self.as_held)
+        return Kinds(self.n_columns, self.categories, self.as_held, self.together)
 
     @cached_property
     def coef(self) -> Reals:
