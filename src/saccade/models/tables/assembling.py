@@ -56,6 +56,7 @@ def assemble(
             made, own = _counting(block.made, weights)
             by_columns.setdefault(made.columns, []).append((made, own))
     numbers, categories, as_held = _kinds(by_columns)
+    together = _groups(n_columns, by_columns)
     by_columns = {
         columns: [(_by_number(made, numbers), weights) for made, weights in weighed]
         for columns, weighed in by_columns.items()
@@ -69,7 +70,6 @@ def assemble(
     if all(line is not None for line in lines):
         slopes, constants = (np.stack([line[k] for line in lines if line is not None], axis=1) for k in (0, 1))
         return LinearModel(np.ascontiguousarray(slopes), intercept + constants.sum(axis=1), classes, columns)
-    together = _groups(n_columns, by_columns)
     return TermModel(tuple(terms), np.array(intercept), classes, columns, categories, as_held, n_columns, together)
 
 
@@ -157,7 +157,7 @@ def _by_number(made: Lookup | Formula | Foreign, numbers: frozenset[int]) -> Loo
         order = np.argsort(values)
         rows = np.concatenate([order, [values.size, values.size + 1]])
         return Formula((made.column,), (Match(values[order], made.taken[rows]),))
-    if isinstance(made, Formula) and made.inputs:
+    if isinstance(made, Formula):  # which columns a step takes together is known by now
         return Formula(made.columns, made.maps, tuple(_by_number(block, numbers) for block in made.inputs))
     return made
 

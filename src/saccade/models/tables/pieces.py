@@ -93,11 +93,11 @@ def pieces_of(weighed: Sequence[Weighed]) -> Pieces | None:
     known = [one for one in walked if one is not None and one.degree <= MOST_DEGREE]
     if len(known) < len(walked):
         return None
-    edges, single = np.unique(np.concatenate([one.edges for one in known]), axis=0).T
+    edges, single = np.nan_to_num(np.unique(np.concatenate([one.edges for one in known]), axis=0).T)
     if (np.diff(edges) == 0).any() or (np.diff(single) < 0).any():  # rounding puts them into another order
         return None
     pieces = _interpolated(weighed, np.ascontiguousarray(edges), max(one.degree for one in known))
-    return pieces and replace(pieces, single=np.nan_to_num(single))
+    return pieces and replace(pieces, single=np.ascontiguousarray(single))
 
 
 def _walk(formula: Formula) -> _Walked | None:
@@ -193,7 +193,7 @@ def least_numbers(holds: Callable[[Reals], NDArray[np.bool_]], count: int, preci
     low, high = (np.full(count, end) for end in _ordered(np.array([-np.inf, np.inf], dtype=precision)))
     while (high > low + 1).any():
         middle = (low >> 1) + (high >> 1) + (low & high & 1)  # the difference would overflow
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):  # a scale may be zero in single precision
             above = holds(_numbers(middle))
         low, high = np.where(above, low, middle), np.where(above, middle, high)
     return _numbers(high).astype(np.float64)
