@@ -31,6 +31,7 @@ def toss(seed, share, first, n_rows, place, tossed, chosen):
     key, count, scale = stream_key(seed, WATCH), 0, np.log1p(-share)
     if tossed == 0:
         place, tossed = gap(key, 0, scale), 1
+    place = max(place, first)  # from JSON it may be any number
     while place < first + n_rows:
         chosen[count] = place - first
         count += 1
@@ -89,17 +90,16 @@ def count_audited(
 ):  # fmt: skip
     """Add the chosen rows by their early and their full margins, and replace the first by the second.
 
-    A row whose full margin is not finite keeps its early one, and is not counted. Return how many rows are, how many of
+    A row of which one is not finite keeps its early one, and is not counted. Return how many rows are, how many of
     them are errors, and how much was read of all rows. All in one call: beside few rows, calls are what takes time.
     """
     compared, n_wrong, read = 0, 0, 0
     for s in range(chosen.shape[0]):
         i = chosen[s]
-        if not all_finite(full[s]):
+        if not (all_finite(full[s]) and all_finite(margin[i])):
             continue
-        if all_finite(margin[i]):
-            wrong = count_row(code_of(margin[i]), code_of(full[s]), gain, loss, weight, rows, errors, recent)
-            compared, n_wrong, audited[i] = compared + 1, n_wrong + wrong, True
+        wrong = count_row(code_of(margin[i]), code_of(full[s]), gain, loss, weight, rows, errors, recent)
+        compared, n_wrong, audited[i] = compared + 1, n_wrong + wrong, True
         for c in range(full.shape[1]):
             margin[i, c] = full[s, c]
         n_read[i], stopped[i] = full_n_read[s], False

@@ -1,11 +1,12 @@
 """Reading rows by the plan, and some of them in full as well."""
 
+from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.kernels.reading import first_bad
 from saccade.reading.plan import Outcome
 from saccade.reading.sources import Source
 
@@ -30,24 +31,28 @@ class Audit(NamedTuple):
     whole: Outcome  # of the chosen ones: in full
 
 
-def audited_reading(model: Runs, source: Source, chosen: NDArray[np.uint32], *, all_in_full: bool) -> Audit:
-    """Read all rows by the plan, or in full, and the chosen ones both ways."""
-    if all_in_full:
-        return Audit(chosen, *_all_in_full(model, source, chosen))
+def audited_reading(
+    model: Runs, source: Source, chosen: NDArray[np.uint32], source_of: Callable[[NDArray[np.uint32]], Source]
+) -> Audit:
+    """Read all rows by the plan, and the chosen ones in full as well.
+
+    Only the plan refuses rows, so that no answer depends on the audit. A chosen row that cannot be read in full has a
+    margin of NaN there; ``source_of``, which returns the source of some of the rows, tells it from the others.
+    """
     if chosen.size:
-        return Audit(chosen, *model._run_audited(source, chosen))
+        with suppress(Exception):  # a user's own transformer may raise anything
+            return Audit(chosen, *model._run_audited(source, chosen))
     outcome = model._run_plan(source)
-    return Audit(chosen, outcome, outcome.some(chosen))
-
-
-def _all_in_full(model: Runs, source: Source, chosen: NDArray[np.uint32]) -> tuple[Outcome, Outcome]:
-    """Read all rows in full, but those early that cannot be read in full; the chosen ones both ways."""
-    outcome = model._run_in_full(source)
     whole = outcome.some(chosen)
-    unreadable = np.flatnonzero(~np.isfinite(outcome.margin).all(axis=1))
-    rows = np.union1d(chosen, unreadable).astype(np.intp)
-    if rows.size:
-        for written, values in zip(outcome[:3], model._run_plan(source.take(rows))[:3], strict=True):
-            written[rows] = values
-    bad = int(first_bad(outcome.margin[unreadable]))
-    return outcome._replace(bad=int(unreadable[bad]) if bad >= 0 else -1), whole
+    whole.margin[:] = np.nan
+    waiting = [np.arange(chosen.size)] if chosen.size else []
+    while waiting:
+        places = waiting.pop()
+        try:
+            read = model._run_in_full(source_of(chosen[places]))
+        except Exception:
+            waiting += np.array_split(places, 2) if places.size > 1 else []
+        else:
+            for written, values in zip(whole[:3], read[:3], strict=True):
+                written[places] = values
+    return Audit(chosen, outcome, whole)
