@@ -19,7 +19,7 @@ from saccade.reading.arrays import FLOATS_AND_BYTES, as_read_only
 from saccade.reading.distinct import is_missing
 from saccade.reading.plan import Outcome, Reading
 from saccade.reading.sources import Source
-from saccade.reading.sparse import stored_arrays
+from saccade.reading.sparse import is_damaged, stored_arrays
 from saccade.reading.tables import as_table, refuse_other_containers
 
 __all__ = [
@@ -167,7 +167,7 @@ def _is_plain(estimator: BaseEstimator, X: Any, reset: bool) -> bool:
     """Whether there is nothing to convert in X or to object to, which takes scikit-learn as long as 1,000 rows do."""
     known = type(X) is np.ndarray or (type(X) in (sp.csr_matrix, sp.csr_array) and X.dtype.kind == "f")
     plain = known and X.ndim == 2 and 0 not in X.shape and X.dtype in FLOATS_AND_BYTES
-    if not plain or hasattr(estimator, "feature_names_in_"):
+    if not plain or hasattr(estimator, "feature_names_in_") or (sp.issparse(X) and is_damaged(X)):
         return False
     return reset or X.shape[1] == getattr(estimator, "n_features_in_", None)
 

@@ -15,6 +15,7 @@ from saccade.kernels.blocks import gather
 from saccade.reading.arrays import Selection
 from saccade.reading.distinct import distinct_values, is_missing, series_of
 from saccade.reading.partitions import is_collection
+from saccade.reading.sparse import is_damaged
 from saccade.reading.texts import Texts, texts_in
 
 __all__ = ["ColumnSource", "Table", "as_table", "refuse_other_containers", "take_rows"]
@@ -204,12 +205,17 @@ def _is_texts(X: Any) -> bool:
 
 
 def refuse_other_containers(X: Any) -> None:
-    """Raise where X is of a kind that holds no rows, or none yet."""
+    """Raise where X is of a kind that holds no rows, or none yet, or is damaged."""
     if _is_texts(X):
         raise ValueError(
             "X is a list of texts, not an array or a table of rows: what can be left unread are columns, not words. "
             "Apply the vectorizer first, and use the model behind it on the rows that it makes: of a pipeline "
             "attend(pipeline[-1], pipeline[:-1].transform(texts))."
+        )
+    if sp.issparse(X) and is_damaged(X):
+        raise ValueError(
+            f"X is a damaged {X.format.upper()} matrix: its indices or indptr point outside of it. Make it anew; "
+            "X.check_format() says what is wrong."
         )
     if isinstance(X, np.ndarray) or sp.issparse(X):  # a DOK matrix is a mapping too
         return
@@ -251,7 +257,7 @@ def as_table(X: Any) -> Table | None:
 def take_rows(values: Any, rows: NDArray[np.intp]) -> Any:
     """Return some rows of a table, an array, a sparse matrix, a series or a list; those of a series as an array."""
     if sp.issparse(values):
-        return values[rows]
+        return values.tocsr()[rows]
     frame = nw.from_native(values, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
         return frame[rows].to_native()
