@@ -1,5 +1,6 @@
 """``predict_files``: the labels of ``predict``, row by row, whatever the format, and safe to repeat."""
 
+import contextlib
 import os
 from functools import cache
 
@@ -14,6 +15,9 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
+from effort import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from lightgbm import LGBMClassifier
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import dump_svmlight_file
@@ -273,6 +277,54 @@ def test_other_mistakes_are_refused(tmp_path):
     path.write_bytes(b"PAR1 and nothing else")
     with pytest.raises(DataFileError, match=r"a\.parquet cannot be read"):
         predict_files(model, path, tmp_path / "out")
+
+
+def wild(values, place, value):
+    """Return an Arrow array whose offsets, or indices of a dictionary, point elsewhere in one place."""
+    is_text = pa.types.is_string(values.type)
+    numbers, texts = values.buffers()[1:] if is_text else (values.indices.buffers()[1], None)
+    changed = np.frombuffer(numbers, dtype=np.int32).copy()
+    changed[place] = value
+    if is_text:
+        return pa.Array.from_buffers(values.type, len(values), [None, pa.py_buffer(changed), texts])
+    indices = pa.Array.from_buffers(pa.int32(), len(values), [None, pa.py_buffer(changed)])
+    return pa.DictionaryArray.from_arrays(indices, values.dictionary, safe=False)
+
+
+@pytest.mark.parametrize("value", [-1, 10**9])
+@pytest.mark.parametrize("is_dictionary", [False, True])
+@pytest.mark.parametrize("name", ["table", "trees"])
+def test_addresses_in_an_arrow_file_are_checked(name, is_dictionary, value, tmp_path):
+    model, rows = model_and_rows(name)
+    texts = pa.array(rows["zip"].tolist(), pa.string())
+    table = pa.Table.from_pandas(rows, preserve_index=False)
+    column = wild(texts.dictionary_encode() if is_dictionary else texts, 5, value)
+    table = table.set_column(table.column_names.index("zip"), "zip", column)
+    with pa.ipc.new_file(tmp_path / "rows.arrow", table.schema) as writer:
+        writer.write_table(table)
+    with pytest.raises(DataFileError, match=r"rows\.arrow cannot be read: .* Correct the file"):
+        predict_files(model, tmp_path / "rows.arrow", tmp_path / "out")
+
+
+@pytest.mark.parametrize("compression", ["uncompressed", "lz4"])
+@pytest.mark.parametrize("name", ["table", "trees"])
+@settings(max_examples=examples(1000))
+@given(data=st.data())
+def test_an_arrow_file_with_random_bytes_is_refused_or_read(name, compression, tmp_path_factory, data):
+    model, rows = model_and_rows(name)
+    path, folder = tmp_path_factory.getbasetemp() / "rows.arrow", tmp_path_factory.getbasetemp() / f"out {name}"
+    pyarrow.feather.write_feather(pa.Table.from_pandas(rows[:200], preserve_index=False), path, compression)
+    content = bytearray(path.read_bytes())
+    if data.draw(st.booleans(), label="cut short"):
+        del content[data.draw(st.integers(0, len(content) - 1), label="end") :]
+    else:
+        for _ in range(data.draw(st.integers(1, 4), label="changes")):
+            place, changed = data.draw(st.integers(0, len(content) - 1)), data.draw(st.binary(min_size=1, max_size=8))
+            content[place : place + len(changed)] = changed
+    path.write_bytes(content)
+    (folder / "rows.parquet").unlink(missing_ok=True)
+    with contextlib.suppress(DataFileError):
+        assert predict_files(model, path, folder).n_files == 1
 
 
 # Bad rows
