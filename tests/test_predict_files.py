@@ -29,6 +29,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from data import census, correlated
 from saccade import Pegasos, Watch, attend, predict_files
 from saccade.exceptions import DataFileError, PromiseBrokenError, PromiseBrokenWarning
+from saccade.files.writing import SCRATCH
 from saccade.io import batches
 
 NAMES = [f"f{j}" for j in range(8)]
@@ -239,6 +240,18 @@ def test_an_interrupted_file_leaves_no_output(tmp_path, monkeypatch, small_batch
             predict_files(model, tmp_path / "in", tmp_path / "out")
     assert sorted(os.listdir(tmp_path / "out")) == ["0.parquet", "_saccade.txt"]
     assert predict_files(model, tmp_path / "in", tmp_path / "out").n_skipped == 1
+
+
+def test_outputs_keep_their_permissions_and_abandoned_scratch_files_go(tmp_path):
+    model, rows = model_and_rows("linear")
+    path = write(rows, tmp_path / "in" / "rows.parquet")
+    predict_files(model, path, tmp_path / "out")
+    (tmp_path / "out" / "rows.parquet").chmod(0o600)
+    (tmp_path / "out" / f"{SCRATCH}{os.getpid()}-0").touch()  # which nobody has locked
+    os.utime(path, (2**32, 2**32))
+    predict_files(model, path, tmp_path / "out")
+    assert sorted(os.listdir(tmp_path / "out")) == ["_saccade.txt", "rows.parquet"]
+    assert (tmp_path / "out" / "rows.parquet").stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize(

@@ -334,7 +334,7 @@ class Watch:
         self._check_usable()
         source = self._source(X)
         chosen = self._chosen(source.shape[0])
-        audit = audited_reading(self._model, source, chosen, lambda rows: self._source(take_rows(X, rows)))
+        audit = audited_reading(self._model, source, chosen, lambda rows: self._source(take_rows(X, rows.astype(np.intp))))
         if audit.outcome.bad >= 0 and not skip_bad:
             raise_not_finite(self._model, source, audit.outcome.bad)
         return self._counted(audit)
