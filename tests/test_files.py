@@ -317,7 +317,7 @@ def test_folder_is_no_place_for_a_model(tmp_path):
     (tmp_path / "folder").mkdir()
     with pytest.raises(IsADirectoryError, match="folder"):
         saccade.save(fitted("Pegasos"), tmp_path / "folder")
-    with pytest.raises(FileNotFoundError, match="'.*/nowhere/model'"):
+    with pytest.raises(FileNotFoundError, match=r"'.*/nowhere/model'"):
         saccade.save(fitted("Pegasos"), tmp_path / "nowhere" / "model")
 
 
@@ -364,8 +364,8 @@ def test_scratch_file_that_is_removed_before_it_is_locked_is_made_again(tmp_path
 
     def take_first(file, mode):
         if not taken:
-            taken.append(file.name)
-            os.unlink(file.name)
+            taken.extend(tmp_path.iterdir())
+            taken[0].unlink()
         lock(file, mode)
 
     monkeypatch.setattr(fcntl, "flock", take_first)

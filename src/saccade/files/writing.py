@@ -49,20 +49,20 @@ def writing_whole(path: Path) -> Iterator[BinaryIO]:
 
 
 def _locked_file(scratch: Path, old: os.stat_result | None) -> BinaryIO:
-    """Create a file that is locked as long as this process, or whoever inherits it, has it open."""
+    """Create a file with the owner and permissions of an old one, and lock it until it is closed."""
+    mode = 0o666 if old is None else stat.S_IMODE(old.st_mode)
     while True:
-        mode = 0o666 if old is None else stat.S_IMODE(old.st_mode)
-        file = open(scratch, "xb", opener=lambda name, flags: os.open(name, flags, mode))
+        handle = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         with suppress(OSError):  # some network file systems have no locks
-            fcntl.flock(file, fcntl.LOCK_EX)
-        if os.fstat(file.fileno()).st_nlink:  # or another process has just taken it for an abandoned one
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        if os.fstat(handle).st_nlink:  # or else another process has just taken it for an abandoned one
             break
-        file.close()
+        os.close(handle)
     if old is not None:
         with suppress(PermissionError):
-            os.fchown(file.fileno(), old.st_uid, old.st_gid)
-        os.fchmod(file.fileno(), mode)
-    return file
+            os.fchown(handle, old.st_uid, old.st_gid)
+        os.fchmod(handle, mode)
+    return os.fdopen(handle, "wb")
 
 
 def _remove_abandoned(folder: Path) -> None:

@@ -225,8 +225,8 @@ def as_numbers(boundary: Boundary, theta: float, n_features: int) -> tuple[Law |
     law, limit = boundary.law(theta), boundary.limit(n_features)
     if not isinstance(limit, Integral) or not 1 <= limit <= n_features:
         raise ValueError(
-            f"{boundary!r}: limit({n_features}) returned {limit!r}. It must be a whole number from 1 to {n_features}, the "
-            "number of features."
+            f"{boundary!r}: limit({n_features}) returned {limit!r}. It must be a whole number from 1 to {n_features}, "
+            "the number of features."
         )
     if law is None:
         return None, int(limit)

@@ -32,7 +32,7 @@ class Audit(NamedTuple):
 
 
 def audited_reading(
-    model: Runs, source: Source, chosen: NDArray[np.uint32], source_of: Callable[[NDArray[np.uint32]], Source]
+    model: Runs, source: Source, chosen: NDArray[np.uint32], source_of: Callable[[NDArray[np.intp]], Source]
 ) -> Audit:
     """Read all rows by the plan, and the chosen ones in full as well.
 
@@ -49,7 +49,7 @@ def audited_reading(
     while waiting:
         places = waiting.pop()
         try:
-            read = model._run_in_full(source_of(chosen[places]))
+            read = model._run_in_full(source_of(chosen[places].astype(np.intp)))
         except Exception:
             waiting += np.array_split(places, 2) if places.size > 1 else []
         else:

@@ -134,12 +134,12 @@ class Tally:
 
 
 def numbers(stated: Any, like: Any) -> NDArray[Any]:
-    """Return what JSON has in the place of an array or a number, with its shape and type; raise if it cannot be that.
+    """Return what JSON states in the place of an array or a number, with its shape and type.
 
-    None may be negative, or so large that sums of them could overflow.
+    Raise if it states something else, negative numbers, or such large ones that a sum of two could overflow.
     """
     like, given = np.asarray(like), np.array(stated)
     kinds, most = {"b": ("b", 1), "i": ("i", MOST_ROWS), "f": ("if", LARGEST)}[like.dtype.kind]
     if given.shape != like.shape or given.dtype.kind not in kinds or not ((given >= 0) & (given <= most)).all():
-        raise ValueError(f"it has {str(stated)[:60]} in the place of counts")
+        raise ValueError(f"it has {str(stated)[:60]!r} in the place of counts")
     return given.astype(like.dtype)

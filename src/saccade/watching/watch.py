@@ -124,7 +124,9 @@ class Watch:
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in self._kinds and name in self.__dict__:
-            raise AttributeError(f"{name!r} of a watch cannot be changed. Make a new one: Watch(attentive, {name}=...).")
+            raise AttributeError(
+                f"{name!r} of a watch cannot be changed. Make a new one: Watch(attentive, {name}=...)."
+            )
         super().__setattr__(name, value)
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -321,8 +323,9 @@ class Watch:
             count, *self._coins = toss(self._seed, float(self.share), first, n_rows, *self._coins, rows)
         return rows[:count]
 
-    def _source(self, X: Any) -> Source:
-        return self._model._source(checked_columns(self._model, self._model._as_taken(X), None))
+    def _source(self, X: Any, rows: NDArray[np.intp] | None = None) -> Source:
+        given = X if rows is None else take_rows(X, rows)
+        return self._model._source(checked_columns(self._model, self._model._as_taken(given), None))
 
     def _reading(self, X: Any, *, skip_bad: bool = False) -> WatchedReading:
         if is_collection(X):
@@ -334,7 +337,7 @@ class Watch:
         self._check_usable()
         source = self._source(X)
         chosen = self._chosen(source.shape[0])
-        audit = audited_reading(self._model, source, chosen, lambda rows: self._source(take_rows(X, rows.astype(np.intp))))
+        audit = audited_reading(self._model, source, chosen, lambda rows: self._source(X, rows))
         if audit.outcome.bad >= 0 and not skip_bad:
             raise_not_finite(self._model, source, audit.outcome.bad)
         return self._counted(audit)
