@@ -25,7 +25,7 @@ from sklearn.pipeline import make_pipeline
 from termed import estimator_of, rows_of
 
 from data import correlated
-from saccade import AttentiveClassifier, Watch, attend, predict_files
+from saccade import AttentiveClassifier, Watch, attend, load, predict_files, save
 from saccade.exceptions import PromiseBrokenError, PromiseBrokenWarning
 from saccade.promises import watch as statistics
 from saccade.promises.watch import (
@@ -710,6 +710,30 @@ def test_audited_rows_are_read_by_trees_as_all_rows_are(name, n_chosen):
         expected = attentive._run_plan(source), attentive._run_in_full(source).some(chosen)
         for one, other in zip((*early, *full), (*expected[0], *expected[1]), strict=True):
             np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.filterwarnings("ignore::saccade.exceptions.PromiseBrokenWarning")
+def test_audited_rows_are_compared_with_the_models_own_predict(tmp_path):
+    """The parts that a model was taken apart into may differ from it, and only its own labels tell."""
+    X, y = correlated(3000, 12, seed=1, separation=3.0)
+    frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(12)])
+    attentive = attend(LogisticRegression().fit(frame[:1000], y[:1000]), frame[1000:], delta=0.1, random_state=0)
+    attentive.estimator_.intercept_ += 8.0
+    own, full = attentive.estimator_.predict(frame), (attentive.full_margin(frame) > 0).astype(int)
+    assert (own != full).mean() > 0.02
+    for rows in (frame, frame.assign(more=1.0)[["more", *frame.columns[::-1]]]):
+        watch = Watch(attentive, share=1.0, random_state=0, on_broken="read")
+        reading = watch.read(rows)
+        np.testing.assert_array_equal(reading.label, own)
+        assert (watch.n_audited, watch.n_incomparable) == (3000, 0)
+        assert watch.n_disagreements == (own != attentive.predict(frame)).sum()
+    frame.to_parquet(tmp_path / "rows.parquet")
+    parted = Watch(attentive, share=1.0, random_state=0)
+    predict_files(attentive, tmp_path / "rows.parquet", tmp_path / "out", watch=parted)
+    assert parted.n_disagreements == watch.n_disagreements
+    save(attentive, tmp_path / "model.saccade")
+    loaded = Watch(load(tmp_path / "model.saccade"), share=1.0)
+    np.testing.assert_array_equal(loaded.predict(frame), full)  # whose model is not there
 
 
 def test_tables_are_watched():

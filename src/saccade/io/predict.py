@@ -119,7 +119,7 @@ optional
     kept = model._snapshot()
     _mark(folder, digest(kept))
     if watch is not None:
-        kept.certificate_ = model.certificate_
+        kept.certificate_, kept.estimator_ = model.certificate_, model.estimator_
     outputs = [_output(folder, file, format) for file in files]
     if len(set(outputs)) < len(outputs):
         raise DataFileError("Two files differ only in their suffix, so their outputs would have one name. Rename one.")

@@ -18,7 +18,7 @@ from saccade.reading.partitions import is_collection
 from saccade.reading.sparse import is_damaged
 from saccade.reading.texts import Texts, texts_in
 
-__all__ = ["ColumnSource", "Table", "as_table", "refuse_other_containers", "take_rows"]
+__all__ = ["ColumnSource", "Table", "as_table", "refuse_other_containers", "take_columns", "take_rows"]
 
 Column = NDArray[Any]
 
@@ -252,6 +252,12 @@ def as_table(X: Any) -> Table | None:
         return None
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     return Table(frame) if isinstance(frame, nw.DataFrame) else None
+
+
+def take_columns(X: Any, names: Sequence[str] | None) -> Any:
+    """Return the columns of these names, in their order, if X is a table and there are any names."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    return frame.select(list(names)).to_native() if names is not None and isinstance(frame, nw.DataFrame) else X
 
 
 def take_rows(values: Any, rows: NDArray[np.intp]) -> Any:

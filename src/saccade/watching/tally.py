@@ -16,6 +16,7 @@ from saccade.promises.watch import (
     lower_bound,
     upper_bound,
 )
+from saccade.reading.plan import decided
 from saccade.watching.audit import Audit
 from saccade.watching.records import ClassWatch, WatchedLazyReading
 
@@ -91,13 +92,19 @@ class Tally:
     def add(self, audit: Audit) -> tuple[NDArray[np.bool_], int]:
         """Count rows; return which could be compared, and in how many of these the labels differ.
 
-        The audited ones get their full margins.
+        The compared ones get their full margins.
         """
-        audited, (chosen, outcome, whole) = np.zeros(len(audit.outcome.margin), np.bool_), audit
-        compared, n_wrong, read = self.counts.add_read(chosen, whole.margin, whole.n_read, *outcome[:3], audited)
-        self.n_rows += audited.size
-        self.n_incomparable += chosen.size - compared
-        self.parts_read += read
+        chosen, outcome, whole, codes = audit
+        compared = np.flatnonzero((codes >= 0) & np.isfinite(outcome.margin[chosen]).all(axis=1))
+        rows = chosen[compared]
+        n_wrong = self.counts.add(decided(outcome.margin[rows]).astype(np.int64), codes[compared])
+        for written, values in zip(outcome[:3], whole[:3], strict=True):
+            written[rows] = values[compared]
+        self.n_rows += len(outcome.margin)
+        self.n_incomparable += chosen.size - compared.size
+        self.parts_read += int(outcome.n_read.sum())
+        audited = np.zeros(len(outcome.margin), np.bool_)
+        audited[rows] = True
         return audited, n_wrong
 
     def add_lazily(self, n_chosen: int, reading: WatchedLazyReading, codes: list[NDArray[np.int64]]) -> int:

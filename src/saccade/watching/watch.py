@@ -323,9 +323,8 @@ class Watch:
             count, *self._coins = toss(self._seed, float(self.share), first, n_rows, *self._coins, rows)
         return rows[:count]
 
-    def _source(self, X: Any, rows: NDArray[np.intp] | None = None) -> Source:
-        given = X if rows is None else take_rows(X, rows)
-        return self._model._source(checked_columns(self._model, self._model._as_taken(given), None))
+    def _source(self, X: Any) -> Source:
+        return self._model._source(checked_columns(self._model, self._model._as_taken(X), None))
 
     def _reading(self, X: Any, *, skip_bad: bool = False) -> WatchedReading:
         if is_collection(X):
@@ -337,7 +336,12 @@ class Watch:
         self._check_usable()
         source = self._source(X)
         chosen = self._chosen(source.shape[0])
-        audit = audited_reading(self._model, source, chosen, lambda rows: self._source(X, rows))
+
+        def some(rows: NDArray[np.intp]) -> tuple[Any, Source]:
+            taken = take_rows(X, rows)
+            return taken, self._source(taken)
+
+        audit = audited_reading(self._model, source, chosen, some)
         if audit.outcome.bad >= 0 and not skip_bad:
             raise_not_finite(self._model, source, audit.outcome.bad)
         return self._counted(audit)
@@ -346,6 +350,7 @@ class Watch:
         with self._lock:
             audited, n_wrong = self._tally.add(audit)
         reading = WatchedReading.of(self.classes_, audit.outcome, audited)
+        reading.label[audited] = self.classes_[audit.codes[audited[audit.chosen]]]
         self._react(reading, n_wrong)
         return reading
 
