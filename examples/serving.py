@@ -25,8 +25,8 @@ from feature_stores import patients
 import saccade
 
 LARGEST_BODY = 2**20
-# What bad JSON, bad rows and the model's own checks raise.
-BAD_REQUEST = (ValueError, TypeError, OverflowError, RecursionError)
+# What bodies that cannot be decompressed, bad JSON, bad rows and the model's own checks raise.
+BAD_REQUEST = (web.RequestPayloadError, ValueError, TypeError, OverflowError, RecursionError)
 
 
 class Batches:

@@ -6,6 +6,7 @@ import lightgbm as lgb
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 import xgboost as xgb
@@ -349,19 +350,33 @@ def test_a_column_that_lost_its_categories_is_looked_up_or_refused(name):
         attentive.predict(new.assign(c=new.c.astype(str)))
 
 
-def test_a_single_row_may_have_a_new_category_and_a_column_may_not_have_lost_them_all():
+def test_entries_of_csr_rows_that_are_stored_twice_are_refused():
+    """LightGBM and XGBoost take one of them, and linear models their sum."""
+    X = np.random.default_rng(0).normal(size=(3000, 4))
+    model = lgb.LGBMClassifier(n_estimators=20, n_jobs=1, verbose=-1).fit(X[:1000], X[:1000, 0] > 0)
+    attentive = attend(model, X[1000:], delta=0.05, random_state=0)
+    rows = sp.csr_array(X[:10])
+    halves = (np.repeat(rows.data / 2, 2), np.repeat(rows.indices, 2), 2 * rows.indptr)
+    with pytest.raises(ValueError, match="X stores 40 entries more than once"):
+        attentive.predict(sp.csr_array(halves, shape=rows.shape))
+    assert (attentive.predict(rows[:, ::-1][:, ::-1]) == attentive.predict(X[:10])).all()  # in another order
+
+
+@pytest.mark.parametrize("n_rows", [1, 19, 20, 900])
+def test_new_categories_are_missing_values_to_lightgbm_whatever_the_number_of_rows(n_rows):
     rng = np.random.default_rng(0)
     code, x = rng.integers(0, 4, 5000), rng.normal(size=5000)
     X = pd.DataFrame({"c": pd.Categorical(np.array(["a", "b", "c", "d"])[code]), "x": x})
     model = lgb.LGBMClassifier(n_estimators=20, n_jobs=1, verbose=-1).fit(X[:2000], code[:2000] + x[:2000] > 2)
     attentive = attend(model, X[2000:4000], delta=0.05, random_state=0)
-    new = X[4000:].assign(c="new")
-    expected = model.predict(new.assign(c=pd.Categorical([None] * len(new), categories=list("abcd"))))
-    assert (attentive.full_margin(new[:1]) > 0).tolist() == expected[:1].tolist()
-    with pytest.raises(ValueError, match="no category that the model was fitted on"):
-        attentive.predict(new)
-    with pytest.raises(ValueError, match="no category that the model was fitted on"):
-        attentive.predict(new[:1].assign(c=2))
+    new = X[4000 : 4000 + n_rows].assign(c="new")
+    missing = new.assign(c=pd.Categorical([None] * n_rows, categories=list("abcd")))
+    for rows in (new, new.assign(c=new.c.astype("category")), pa.Table.from_pandas(new), missing):
+        assert (attentive.full_margin(rows) > 0).tolist() == model.predict(missing).tolist()
+    with pytest.raises(ValueError, match=r"Column 'c' of X holds 2, which is no category that the model was fitted on"):
+        attentive.predict(new.assign(c=["a"] * (n_rows - 1) + [2]))
+    with pytest.raises(ValueError, match=r"'c' of X holds 2, which is no category"):
+        attentive.inquire(known={"c": 2})
 
 
 @pytest.mark.filterwarnings("ignore:X has feature names")

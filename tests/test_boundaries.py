@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 
 from data import correlated
-from saccade import Budget, ConstantSTST, CurvedSTST, Full, Pegasos
+from saccade import Budget, ConstantSTST, CurvedSTST, Full, Pegasos, attend
 from saccade.kernels.state import REST_SQUARED_WEIGHTS
 from saccade.planning.boundaries import as_boundary
 
@@ -96,6 +97,43 @@ def test_bad_parameters_raise_at_fit_and_name_the_parameter(boundary, word):
     with pytest.raises(ValueError, match=word):
         model.partial_fit(X, y, [0, 1])
     assert not hasattr(model, "coef_")
+
+
+class Own(BaseEstimator):
+    """A boundary as users write them."""
+
+    def __init__(self, law=None, limit=3):
+        self.given, self.limited = law, limit
+
+    def law(self, theta):
+        return self.given
+
+    def limit(self, n_features):
+        return self.limited
+
+    def __repr__(self):
+        return "Own()"
+
+
+@pytest.mark.parametrize(
+    ("law", "limit", "word"),
+    [
+        *((None, limit, r"limit\(4\) returned .* from 1 to 4") for limit in (5, 10**6, 0, -1, 2.0, None)),
+        *((law, 4, r"law\(.*\) returned .* a Law of finite numbers") for law in (0.5, (0.0, 1, 1.0, 0.0, 0.0, 1))),
+        *(
+            (CurvedSTST().law(0.0)._replace(**change), 4, r"law\(.*\) returned .* a Law of finite numbers")
+            for change in ({"slope": math.nan}, {"offset": "a"}, {"grows_with": 3}, {"centred": 2})
+        ),
+    ],
+)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_what_an_own_boundary_returns_is_checked_before_it_is_used(law, limit, word, classes):
+    X, y = correlated(400, 4, seed=0, classes=classes)
+    with pytest.raises(ValueError, match=r"Own\(\): " + word):
+        Pegasos(boundary=Own(law, limit), order="natural").fit(X, y)
+    model = LogisticRegression().fit(X[:100], y[:100])
+    with pytest.raises(ValueError, match=r"Own\(\): " + word):
+        attend(model, X[100:], boundary=Own(law, limit), order="natural", delta=0.4)
 
 
 def test_something_else_is_refused_with_what_is_accepted():

@@ -9,6 +9,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+import tempfile
 import warnings
 from pathlib import Path
 
@@ -43,6 +44,14 @@ compiled = sum(add.stats.cache_misses.values()) or len(add.signatures) - sum(add
 """
 # Without a cache there are no counts of hits and misses.
 RUN_TWICE = RUN.replace("compiled =", "add(1, Pair(1.0, 2.0))\ncompiled =")
+# To compile something first imports all that the other user may not be able to reach.
+BECOME_ANOTHER = """
+import os, numba
+numba.njit(lambda x: x + 1)(1)
+os.setgroups([])
+os.setgid(65534)
+os.setuid(65534)
+"""
 
 
 class Installation:
@@ -85,13 +94,18 @@ class Installation:
             sys.modules.update(others)
         return [names["total"], names["compiled"], *(warning.message for warning in given)]
 
-    def start(self, script):
+    def start(self, script, end="print(total)"):
         environment = os.environ | {"PYTHONPATH": str(self.package.parent)}
-        command = [sys.executable, "-c", f"{script}\nprint(total)"]
+        command = [sys.executable, "-c", f"{script}\n{end}"]
         return subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def files(self):
         return sorted(self.cache.rglob("*.nb[ci]"))
+
+    def folders(self):
+        """Return the folders of the present state, of all states, and NUMBA_CACHE_DIR."""
+        (state,) = (self.cache / "saccade").iterdir()
+        return {"root": self.cache, "states": state.parent, "state": state}
 
 
 def _without_the_package():
@@ -183,9 +197,7 @@ def test_without_a_choice_kernels_are_kept_in_the_users_cache(installation, monk
 @pytest.mark.parametrize("shared", ["root", "states", "state"])
 def test_a_folder_that_others_can_write_to_is_not_used(installation, shared):
     installation.run()
-    (state,) = (installation.cache / "saccade").iterdir()
-    folder = {"root": installation.cache, "states": state.parent, "state": state}[shared]
-    folder.chmod(0o777)
+    installation.folders()[shared].chmod(0o777)
     total, compiled, warning = installation.run(RUN_TWICE)
     assert (total, compiled) == (11, 2)
     assert type(warning).__name__ == KernelsNotKeptWarning.__name__  # of the copied package
@@ -193,16 +205,34 @@ def test_a_folder_that_others_can_write_to_is_not_used(installation, shared):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
-def test_a_folder_of_another_user_is_not_used(installation):
+@pytest.mark.parametrize("given_away", ["root", "states", "state"])
+def test_a_folder_of_another_user_is_not_used(installation, given_away):
     installation.run()
-    os.chown(installation.cache / "saccade", 12345, -1)
-    assert installation.run()[:2] == [11, 1]
+    os.chown(installation.folders()[given_away], 12345, -1)
+    before = installation.files()
+    total, compiled, warning = installation.run(RUN_TWICE)
+    assert (total, compiled) == (11, 2)
+    assert "can be changed by other users" in str(warning)
+    assert installation.files() == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_what_root_has_compiled_is_read_by_other_users(monkeypatch):
+    """As in an image: compiled when it is built, and used by a service that may write nowhere."""
+    with tempfile.TemporaryDirectory() as folder:  # into which others can go, unlike pytest's own
+        os.chmod(folder, 0o755)
+        installation = Installation(Path(folder), monkeypatch)
+        installation.run()
+        before = installation.files()
+        for call, expected in (("add(1.0", "11.0 0\n"), ("add(1", "11.0 1\n")):
+            script = BECOME_ANOTHER + RUN.replace("add(1.0", call)
+            assert installation.start(script, "print(total, compiled)").communicate() == (expected, "")
+        assert installation.files() == before
 
 
 def test_a_folder_that_can_only_be_read_is_read(installation, monkeypatch):
     installation.run()
     before = installation.files()
-    shutil.rmtree(installation.cache / "lock", ignore_errors=True)
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
     assert installation.run() == [11, 0]
     assert installation.run(RUN_TWICE)[0] == 11  # another type, which is compiled and not kept

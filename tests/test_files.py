@@ -2,10 +2,15 @@
 
 import collections
 import contextlib
+import fcntl
 import functools
 import os
 import pickle
 import re
+import stat
+import subprocess
+import sys
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -39,6 +44,7 @@ from data import correlated
 from saccade import AttentiveClassifier, CurvedSTST, Pegasos
 from saccade.exceptions import ModelFileError
 from saccade.files.archive import read_archive, signed, write_archive
+from saccade.files.writing import writing_whole
 
 N, FITTED = 2000, 800  # rows, and how many of them fit a model; the others certify it
 X, y = correlated(N, 20, seed=0, separation=2.0)
@@ -249,6 +255,127 @@ def test_link_is_written_through_with_usual_permissions(tmp_path):
     assert link.is_symlink()
     assert saccade.load(path).certificate_ == fitted("logistic").certificate_
     assert path.stat().st_mode == mode
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o666, 0o444])
+def test_overwritten_file_keeps_its_permissions_and_a_new_one_has_the_usual_ones(mode, tmp_path):
+    saved = []
+    for umask in (0o077, 0o022):
+        before = os.umask(umask)
+        try:
+            path = tmp_path / f"{umask}"
+            with writing_whole(path) as file:
+                file.write(b"old")
+            assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~umask
+            path.chmod(mode)
+            with writing_whole(path):
+                (scratch,) = tmp_path.glob(".*")
+                assert stat.S_IMODE(scratch.stat().st_mode) == mode
+            assert stat.S_IMODE(path.stat().st_mode) == mode
+            saved.append(path)
+        finally:
+            os.umask(before)
+    assert sorted(tmp_path.iterdir()) == sorted(saved)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+def test_overwritten_file_keeps_its_owner(tmp_path):
+    path = tmp_path / "model"
+    path.touch()
+    os.chown(path, 12345, 54321)
+    saccade.save(fitted("Pegasos"), path)
+    assert (path.stat().st_uid, path.stat().st_gid) == (12345, 54321)
+
+
+@pytest.mark.parametrize("kind", ["FIFO", "link to a pipe"])
+def test_what_is_no_file_is_written_to_as_it_is(kind, tmp_path):
+    saccade.save(fitted("Pegasos"), tmp_path / "model")
+    expected = (tmp_path / "model").read_bytes()
+    if kind == "FIFO":
+        os.mkfifo(tmp_path / "fifo")
+        reading, path, ends = os.open(tmp_path / "fifo", os.O_RDONLY | os.O_NONBLOCK), tmp_path / "fifo", []
+    else:
+        reading, writing = os.pipe()  # where /dev/stdout often leads
+        path, ends = Path(f"/dev/fd/{writing}"), [writing]
+    try:
+        saccade.save(fitted("Pegasos"), path)
+        assert os.read(reading, len(expected) + 1) == expected
+        assert stat.S_ISFIFO(path.stat().st_mode)
+    finally:
+        for end in (reading, *ends):
+            os.close(end)
+
+
+def test_device_stays_a_device(tmp_path):
+    try:
+        os.mknod(tmp_path / "null", 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+        open(tmp_path / "null", "wb").close()
+    except OSError as error:
+        pytest.skip(f"no device can be made here: {error}")
+    saccade.save(fitted("Pegasos"), tmp_path / "null")
+    assert stat.S_ISCHR((tmp_path / "null").stat().st_mode)
+    assert os.listdir(tmp_path) == ["null"]
+
+
+def test_folder_is_no_place_for_a_model(tmp_path):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(IsADirectoryError, match="folder"):
+        saccade.save(fitted("Pegasos"), tmp_path / "folder")
+    with pytest.raises(FileNotFoundError, match=r"'.*/nowhere/model'"):
+        saccade.save(fitted("Pegasos"), tmp_path / "nowhere" / "model")
+
+
+WRITE_SLOWLY = """
+import sys
+from pathlib import Path
+from saccade.files.writing import writing_whole
+with writing_whole(Path(sys.argv[1])) as file:
+    file.write(b"whole")
+    file.flush()
+    print("begun", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_scratch_files_of_killed_processes_are_removed_by_the_next_save(tmp_path):
+    killed, alive = (
+        subprocess.Popen(
+            [sys.executable, "-c", WRITE_SLOWLY, str(tmp_path / name)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for name in ("killed", "alive")
+    )
+    elsewhere = tmp_path / ".saccade-another.host-1-0"
+    elsewhere.touch()  # whose processes nobody here knows
+    with killed, alive:
+        assert killed.stdout.readline() == alive.stdout.readline() == "begun\n"
+        (of_killed,), (of_alive,) = (list(tmp_path.glob(f".saccade-*-{own.pid}-*")) for own in (killed, alive))
+        killed.kill()
+        killed.wait()
+        reused = of_killed.rename(str(of_killed).replace(f"-{killed.pid}-", f"-{alive.pid}-"))  # that has its number
+        saccade.save(fitted("Pegasos"), tmp_path / "model")
+        assert not reused.exists()
+        assert sorted(tmp_path.iterdir()) == sorted([tmp_path / "model", of_alive, elsewhere])
+        alive.communicate("go on\n")
+    assert sorted(tmp_path.iterdir()) == sorted([tmp_path / "model", tmp_path / "alive", elsewhere])
+    assert (tmp_path / "alive").read_bytes() == b"whole"
+
+
+def test_scratch_file_that_is_removed_before_it_is_locked_is_made_again(tmp_path, monkeypatch):
+    lock, taken = fcntl.flock, []
+
+    def take_first(file, mode):
+        if not taken:
+            taken.extend(tmp_path.iterdir())
+            taken[0].unlink()
+        lock(file, mode)
+
+    monkeypatch.setattr(fcntl, "flock", take_first)
+    saccade.save(fitted("Pegasos"), tmp_path / "model")
+    assert taken
+    assert os.listdir(tmp_path) == ["model"]
 
 
 def test_file_that_is_no_model_or_has_one_wrong_bit_is_refused(tmp_path):

@@ -49,11 +49,16 @@ def test_tables_give_the_same_model_and_teach_the_names(table):
     np.testing.assert_allclose(reading.margin, expected.margin, rtol=1e-9)
 
 
-def test_other_names_are_refused():
+@pytest.mark.parametrize("table", TABLES)
+def test_columns_are_matched_by_name(table):
     X, y = correlated(100, 20, seed=32)
-    model = Pegasos().fit(TABLES["pandas"](X), y)
+    model = Pegasos(random_state=0).fit(TABLES["pandas"](X), y)
+    frame = pd.DataFrame(X, columns=NAMES)[NAMES[::-1]]
+    for rows in (frame, frame.assign(more=1.0)):
+        rows = {"pandas": pd.DataFrame, "polars": pl.from_pandas, "arrow": pa.Table.from_pandas}[table](rows)
+        np.testing.assert_allclose(model.decision_function(rows), model.decision_function(frame[NAMES]), rtol=1e-9)
     with pytest.raises(ValueError, match="feature names"):
-        model.predict(TABLES["pandas"](X)[NAMES[::-1]])
+        model.predict(TABLES["pandas"](X)[NAMES[1:]])
     with pytest.raises(ValueError, match="20 features"):
         Pegasos().fit(X, y).predict(X[:, :5])
 

@@ -407,7 +407,7 @@ def test_missing_values_that_the_model_takes_are_values_like_others(name):
         ("gradient", {"age": None}, ValueError, "'age': the model takes no missing values"),
         ("adaboost", {"age": pd.NA}, ValueError, "'age': the model takes no missing values"),
         ("lightgbm", {"age": 10**400}, ValueError, "not finite"),
-        ("lightgbm", {"state": ["NY"]}, TypeError, "expected a number"),
+        ("lightgbm", {"state": ["NY"]}, ValueError, "no category that the model was fitted on"),
         ("xgboost, categories", {"state": "Utah"}, ValueError, "'Utah' is none of the categories"),
         ("two classes", {"f2": 1.0, "f11": 2.0}, ValueError, "already"),
         ("two classes", [1.0], TypeError, "Expected a dict"),
@@ -503,12 +503,25 @@ def test_a_category_that_no_certifying_row_had_is_reported_and_not_certified(nam
         assert attentive.inquire(known={"job": "Utah"}).outside == {"job": "Utah"}
 
 
-def test_numbers_in_a_column_of_texts_are_codes_where_the_library_takes_codes():
-    attentive, rows = made("lightgbm")
-    for code, state in enumerate(STATES):
-        margins = [answer(attentive.inquire(known={"state": given}), rows.iloc[5]).margin for given in (state, code)]
-        assert margins[0] == margins[1]
-    assert made("hist")[0].inquire(known={"state": 2}).outside == {"state": 2.0}
+@pytest.mark.parametrize("name", ["lightgbm", "hist", "xgboost, categories", "pipeline"])
+@pytest.mark.parametrize("value", [2, "NY", "Utah", pd.Timestamp("2024-01-01")])
+def test_an_inquiry_and_predict_refuse_the_same_values(name, value):
+    attentive, rows = made(name)
+    row = rows.iloc[[5]].assign(state=pd.Series([value], dtype=object, index=rows.index[[5]]))
+    refused = []
+    for ask in (lambda: attentive.full_margin(row), lambda: attentive.inquire(known={"state": value})):
+        try:
+            ask()
+        except (TypeError, ValueError):
+            refused.append(True)
+        else:
+            refused.append(False)
+    assert refused[0] == refused[1]
+    assert refused[0] == (
+        not isinstance(value, str)
+        if name == "lightgbm"
+        else isinstance(value, pd.Timestamp) or (name == "xgboost, categories" and value != "NY")
+    )
 
 
 @pytest.mark.filterwarnings("ignore:.*negative value in categorical")

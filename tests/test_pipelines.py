@@ -42,6 +42,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.svm import LinearSVC
 
+import saccade
 from saccade import attend
 from saccade.models.apart import take_apart
 from saccade.models.linear import LinearModel
@@ -160,6 +161,42 @@ def pipeline(numeric, text, imputer, model):
     return make_pipeline(
         ColumnTransformer([("numeric", make_pipeline(imputer, numeric), NUMERIC), ("text", text, TEXT)]), model
     )
+
+
+@pytest.mark.parametrize("step", [*NUMERIC_STEPS, make_pipeline(PowerTransformer(), KBinsDiscretizer(3))], ids=repr)
+@pytest.mark.parametrize("fitted", [np.float32, np.float64])
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::sklearn.exceptions.ConvergenceWarning")
+def test_steps_compute_in_the_precision_of_the_rows(step, fitted):
+    """Values of one decimal lie on thresholds, and fall on another side of them in another precision."""
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(2000, 3)).round(1) + 10
+    y = labels_of(rows.sum(axis=1) + random.normal(size=2000), 2)
+    model = make_pipeline(step, LogisticRegression(C=0.01)).fit(rows.astype(fitted), y)
+    single, frame = rows.astype(np.float32), pd.DataFrame(rows, columns=NUMERIC)
+    for X in (rows, single, np.asfortranarray(single)):
+        np.testing.assert_allclose(margins(model, X)[:, 0], model.decision_function(X), rtol=1e-3, atol=1e-3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of names
+        for kinds in ({}, dict.fromkeys(NUMERIC, np.float32), {"width": np.float32}):
+            X = frame.astype(kinds)
+            for given in (X, pl.from_pandas(X), pa.Table.from_pandas(X)):
+                own = model.decision_function(X)
+                np.testing.assert_allclose(margins(model, given)[:, 0], own, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("single", [["width"], ["width", "count"], ["width", "height"], NUMERIC])
+def test_each_step_of_a_column_transformer_has_the_precision_of_its_own_columns(single, tmp_path):
+    random = np.random.default_rng(1)
+    frame = pd.DataFrame(random.normal(size=(2000, 3)).round(1), columns=NUMERIC)
+    first, second = Binarizer(threshold=0.3), make_pipeline(SimpleImputer(), Binarizer(threshold=0.1))
+    steps = ColumnTransformer([("first", first, ["width", "count"]), ("second", second, ["height"])])
+    model = make_pipeline(steps, LogisticRegression())
+    model.fit(frame, labels_of(frame.sum(axis=1) + random.normal(size=2000), 2))
+    X = frame.astype(dict.fromkeys(single, np.float32))
+    np.testing.assert_allclose(margins(model, X)[:, 0], model.decision_function(X), rtol=1e-5)
+    attentive = attend(model, X, delta=0.1, when_too_few="read", random_state=0)
+    saccade.save(attentive, tmp_path / "model.saccade")
+    np.testing.assert_array_equal(saccade.load(tmp_path / "model.saccade").full_margin(X), attentive.full_margin(X))
 
 
 @settings(max_examples=examples(120))

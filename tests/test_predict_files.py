@@ -1,11 +1,13 @@
 """``predict_files``: the labels of ``predict``, row by row, whatever the format, and safe to repeat."""
 
+import contextlib
 import os
 from functools import cache
 
 import dask.distributed
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.dataset
@@ -13,6 +15,9 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
+from effort import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from lightgbm import LGBMClassifier
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import dump_svmlight_file
@@ -24,6 +29,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from data import census, correlated
 from saccade import Pegasos, Watch, attend, predict_files
 from saccade.exceptions import DataFileError, PromiseBrokenError, PromiseBrokenWarning
+from saccade.files.writing import SCRATCH
 from saccade.io import batches
 
 NAMES = [f"f{j}" for j in range(8)]
@@ -236,6 +242,18 @@ def test_an_interrupted_file_leaves_no_output(tmp_path, monkeypatch, small_batch
     assert predict_files(model, tmp_path / "in", tmp_path / "out").n_skipped == 1
 
 
+def test_outputs_keep_their_permissions_and_abandoned_scratch_files_go(tmp_path):
+    model, rows = model_and_rows("linear")
+    path = write(rows, tmp_path / "in" / "rows.parquet")
+    predict_files(model, path, tmp_path / "out")
+    (tmp_path / "out" / "rows.parquet").chmod(0o600)
+    (tmp_path / "out" / f"{SCRATCH}{os.getpid()}-0").touch()  # which nobody has locked
+    os.utime(path, (2**32, 2**32))
+    predict_files(model, path, tmp_path / "out")
+    assert sorted(os.listdir(tmp_path / "out")) == ["_saccade.txt", "rows.parquet"]
+    assert (tmp_path / "out" / "rows.parquet").stat().st_mode & 0o777 == 0o600
+
+
 @pytest.mark.parametrize(
     ("sources", "message"),
     [
@@ -272,6 +290,54 @@ def test_other_mistakes_are_refused(tmp_path):
     path.write_bytes(b"PAR1 and nothing else")
     with pytest.raises(DataFileError, match=r"a\.parquet cannot be read"):
         predict_files(model, path, tmp_path / "out")
+
+
+def wild(values, place, value):
+    """Return an Arrow array whose offsets, or indices of a dictionary, point elsewhere in one place."""
+    is_text = pa.types.is_string(values.type)
+    numbers, texts = values.buffers()[1:] if is_text else (values.indices.buffers()[1], None)
+    changed = np.frombuffer(numbers, dtype=np.int32).copy()
+    changed[place] = value
+    if is_text:
+        return pa.Array.from_buffers(values.type, len(values), [None, pa.py_buffer(changed), texts])
+    indices = pa.Array.from_buffers(pa.int32(), len(values), [None, pa.py_buffer(changed)])
+    return pa.DictionaryArray.from_arrays(indices, values.dictionary, safe=False)
+
+
+@pytest.mark.parametrize("value", [-1, 10**9])
+@pytest.mark.parametrize("is_dictionary", [False, True])
+@pytest.mark.parametrize("name", ["table", "trees"])
+def test_addresses_in_an_arrow_file_are_checked(name, is_dictionary, value, tmp_path):
+    model, rows = model_and_rows(name)
+    texts = pa.array(rows["zip"].tolist(), pa.string())
+    table = pa.Table.from_pandas(rows, preserve_index=False)
+    column = wild(texts.dictionary_encode() if is_dictionary else texts, 5, value)
+    table = table.set_column(table.column_names.index("zip"), "zip", column)
+    with pa.ipc.new_file(tmp_path / "rows.arrow", table.schema) as writer:
+        writer.write_table(table)
+    with pytest.raises(DataFileError, match=r"rows\.arrow cannot be read: .* Correct the file"):
+        predict_files(model, tmp_path / "rows.arrow", tmp_path / "out")
+
+
+@pytest.mark.parametrize("compression", ["uncompressed", "lz4"])
+@pytest.mark.parametrize("name", ["table", "trees"])
+@settings(max_examples=examples(1000))
+@given(data=st.data())
+def test_an_arrow_file_with_random_bytes_is_refused_or_read(name, compression, tmp_path_factory, data):
+    model, rows = model_and_rows(name)
+    path, folder = tmp_path_factory.getbasetemp() / "rows.arrow", tmp_path_factory.getbasetemp() / f"out {name}"
+    pyarrow.feather.write_feather(pa.Table.from_pandas(rows[:200], preserve_index=False), path, compression)
+    content = bytearray(path.read_bytes())
+    if data.draw(st.booleans(), label="cut short"):
+        del content[data.draw(st.integers(0, len(content) - 1), label="end") :]
+    else:
+        for _ in range(data.draw(st.integers(1, 4), label="changes")):
+            place, changed = data.draw(st.integers(0, len(content) - 1)), data.draw(st.binary(min_size=1, max_size=8))
+            content[place : place + len(changed)] = changed
+    path.write_bytes(content)
+    (folder / "rows.parquet").unlink(missing_ok=True)
+    with contextlib.suppress(DataFileError):
+        assert predict_files(model, path, folder).n_files == 1
 
 
 # Bad rows
@@ -348,6 +414,24 @@ def test_bad_rows_of_parquet_and_libsvm_files_have_no_label(tmp_path, small_batc
     assert np.flatnonzero(found.label.isna()).tolist() == [3, 150]
     good = found.label.notna().to_numpy()
     assert found.label[good].tolist() == model.predict(sp.csr_matrix(X[3000:3200]))[good].tolist()
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".csv"])
+def test_texts_of_files_are_those_of_memory(suffix, tmp_path):
+    """A text NA is a text in a typed file, and missing in a CSV file; blanks are never stripped."""
+    random, texts = np.random.default_rng(0), ["NA", "-", " x ", "x", "null", ""]
+    frame = pd.DataFrame({"text": random.choice(texts, 2000), "number": random.normal(size=2000)})
+    weights = dict(zip(texts, [2.0, -2.0, 1.0, -1.0, 3.0, -3.0], strict=True))
+    target = (frame.text.map(weights) + frame.number > 0).astype(int)
+    steps = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["text"]), ("passthrough", ["number"]))
+    model = attend(make_pipeline(steps, LogisticRegression()).fit(frame[:500], target[:500]), frame[500:], **LEVELS)
+    predict_files(model, write(frame, tmp_path / f"rows{suffix}"), tmp_path / "out")
+    gone = frame.assign(text=frame.text.where(~frame.text.isin(["NA", "null", ""])))
+    expected = model.predict(gone if suffix == ".csv" else frame)
+    found = read(tmp_path / "out" / ("rows.csv" if suffix == ".csv" else "rows.parquet"))
+    assert found.label.tolist() == expected.tolist()
+    for rows in (pl.from_pandas(frame), pa.Table.from_pandas(frame), frame.astype({"text": "category"})):
+        np.testing.assert_array_equal(model.full_margin(rows), model.full_margin(frame))
 
 
 def test_missing_texts_of_csv_files_are_missing(tmp_path):

@@ -41,7 +41,7 @@ def chunked(table):
 def with_na(frame):
     """Return objects with every way of saying that a value is missing."""
     made = frame.astype(object)
-    ways = [None, np.nan, pd.NA, float("nan")]
+    ways = [None, np.nan, pd.NA, float("nan"), pd.NaT]
     for name in frame.columns:
         for k, row in enumerate(np.flatnonzero(frame[name].isna())):
             made.iat[row, made.columns.get_loc(name)] = ways[k % len(ways)]
@@ -259,6 +259,13 @@ def test_sparse_rows_hold_numbers_and_codes():
         np.testing.assert_array_equal(model.source(made).values(), expected)
 
 
+def test_entries_that_are_stored_twice_are_refused():
+    """A step of scikit-learn takes each of them for a value of its own."""
+    twice = sp.csr_array((np.ones(3), [0, 0, 1], [0, 2, 3]), shape=(2, 2))
+    with pytest.raises(ValueError, match="X stores 1 entries more than once"):
+        number_model().source(twice)
+
+
 def test_an_infinite_number_is_refused_and_not_filled_in():
     frame = rows_of(600)
     model = saccade.attend(estimator_of(), frame, delta=0.3, when_too_few="read", boundary="full", random_state=0)
@@ -268,3 +275,22 @@ def test_an_infinite_number_is_refused_and_not_filled_in():
         bad.loc[4, name] = -np.inf
         with pytest.raises(ValueError, match=f"Row 4 of X has -inf in column '{name}'"):
             model.predict(bad)
+
+
+DATES = pd.date_range("2024-01-01", periods=300, freq="h")
+
+
+@pytest.mark.parametrize("column", ["state", "age", "kind"])
+@pytest.mark.parametrize(
+    "values",
+    [DATES, DATES.tz_localize("UTC"), DATES - DATES[0], DATES.astype(object), DATES.date],
+    ids=lambda v: v.dtype,
+)
+def test_dates_and_times_are_neither_numbers_nor_categories(column, values):
+    frame = ROWS.assign(**{column: values})
+    array = ROWS.to_numpy(object)
+    array[:, NAMES.index(column)] = values
+    for rows in (frame, pl.from_pandas(frame), pa.Table.from_pandas(frame), array):
+        for some in (rows, rows[:3]):
+            with pytest.raises(NotNumbersError, match=rf"Column ({column!r}|\d) "):
+                MODEL.source(some).values()

@@ -73,17 +73,17 @@ async def waiting(session, expected):
     raise AssertionError(f"{told['waiting']} rows wait, and not {expected}.")
 
 
-async def exercise(process, address, rows, labels):
+async def exercise(process, address, rows, labels, first):
     """Ask in every way; nothing is answered before a batch is full, or before the service is to stop."""
     async with aiohttp.ClientSession(address) as session:
         # A batch of requests by name and by place, of which one is bad: the others are answered.
         bodies = [[row] if k % 2 else [list(row.values())] for k, row in enumerate(rows[: ENOUGH - 3])]
-        bad = [rows[0], rows[1], {**rows[2], "mean area": "large"}]
+        bad = [rows[0], rows[1], {**rows[2], first: "large"}]
         *good, wrong = await asyncio.gather(*(post(session, json=body) for body in [*bodies, bad]))
         assert [status for status, _, _ in good] == [200] * len(bodies)
         assert [json.loads(text)["labels"] for _, _, text in good] == [[label] for label in labels[: ENOUGH - 3]]
         assert wrong[0] == 400
-        assert "'mean area'" in json.loads(wrong[2])["error"]
+        assert repr(first) in json.loads(wrong[2])["error"]
 
         # What is refused before it is read.
         for body, said in [
@@ -99,6 +99,8 @@ async def exercise(process, address, rows, labels):
             assert re.search(said, json.loads(text)["error"])
         assert (await post(session, data=b"[{"))[0] == 400
         assert (await post(session, data=b"[" * 100_000))[0] == 400
+        for packing in ("gzip", "deflate"):  # which this body is not
+            assert (await post(session, json=[rows[0]], headers={"Content-Encoding": packing}))[0] == 400
         assert (await post(session, data=io.BytesIO(b" " * (2**20 + 1))))[0] == 413
 
         async with session.get("/metrics") as response:
@@ -120,12 +122,29 @@ async def exercise(process, address, rows, labels):
     return len(bodies) + 2 * len(late)
 
 
+def in_reading_order(attentive):
+    return attentive.feature_names_in_[attentive._demanded()].tolist()
+
+
+async def statuses(address, row, n):
+    async with aiohttp.ClientSession(address) as session:
+        return {(await post(session, json=[row]))[0] for _ in range(n)}
+
+
+def test_the_same_row_gets_the_same_answer_whether_it_is_audited_or_not(made):
+    path, attentive, rows, _ = made
+    names = in_reading_order(attentive)
+    with serving("--model", path, "--share", 0.3, "--rows", 1, "--wait", 0) as (_, address):
+        assert asyncio.run(statuses(address, {**rows[0], names[0]: "large"}, 30)) == {400}
+        assert asyncio.run(statuses(address, {**rows[0], names[-1]: "large"}, 30)) == {200}
+
+
 def test_a_service_answers_refuses_and_stops_without_losing_a_request(made, tmp_path):
     path, attentive, rows, labels = made
     state = tmp_path / "watch.json"
     arguments = ["--model", path, "--state", state, "--share", 1, "--rows", ENOUGH, "--wait", 600, "--waiting", WAITING]
     with serving(*arguments) as (process, address):
-        n_rows = asyncio.run(exercise(process, address, rows, labels))
+        n_rows = asyncio.run(exercise(process, address, rows, labels, in_reading_order(attentive)[0]))
         assert process.wait(timeout=60) == 0
     kept = saccade.Watch.from_json(state.read_text(), attentive)
     assert (kept.n_rows, kept.n_audited) == (n_rows, n_rows)

@@ -1,21 +1,26 @@
 """CSR rows are read by what they store: against plain loops, and against dense rows read by the same plan."""
 
 import math
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 import pytest
 import reference
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from lightgbm import LGBMClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Binarizer
 
-from saccade import Pegasos
+from saccade import Pegasos, Watch, attend
 from saccade.kernels.sparse_reading import HALVING, MOST_SPENT
 from saccade.reading.arrays import ArraySource
 from saccade.reading.plan import Plan
 from saccade.reading.reader import read_plan
-from saccade.reading.sparse import CsrSource
+from saccade.reading.sparse import CsrSource, is_damaged
 
 RNG = np.random.default_rng(0)
 
@@ -146,6 +151,60 @@ def test_a_value_without_weight_may_be_anything():
     outcome = read_plan(Plan.in_full(coef, np.zeros(2)), CsrSource(sp.csr_array(X)))
     assert outcome.bad == -1
     np.testing.assert_array_equal(outcome.margin[1], [29.0, 29.0])
+
+
+@pytest.mark.parametrize("make", [sp.csr_array, sp.csc_matrix])
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+@given(data=st.data())
+def test_matrices_are_damaged_where_scipy_finds_them_so_when_it_looks_at_all_indices(make, kind, data):
+    X = make(sparse_rows(np.random.default_rng(0), 6, 9, 0.4))
+    X.indices, X.indptr = X.indices.astype(kind), X.indptr.astype(kind)
+    changed = data.draw(st.sampled_from([X.indices, X.indptr]), label="array")
+    place = data.draw(st.integers(0, changed.size - 1), label="place")
+    limits = np.iinfo(kind)
+    changed[place] = data.draw(st.integers(-2, 30) | st.integers(limits.min, limits.max), label="value")
+    assume(X.nnz > 0)  # else scipy looks at nothing
+    try:
+        X.copy().check_format(full_check=True)
+    except ValueError:
+        assert is_damaged(X)
+    else:
+        assert not is_damaged(X)
+
+
+ROWS = sp.csr_matrix(sparse_rows(RNG, 900, 60, 0.2))  # LightGBM takes no arrays
+LABELS = np.asarray(ROWS[:, :2].argmax(axis=1)).ravel()
+MODELS = {
+    "columns": LogisticRegression().fit(ROWS[:300], LABELS[:300]),
+    "trees": LGBMClassifier(n_estimators=5, verbose=-1).fit(ROWS[:300], LABELS[:300]),
+    "terms": make_pipeline(Binarizer(), LogisticRegression()).fit(ROWS[:300], LABELS[:300]),
+}
+CERTIFIED = {name: attend(model, ROWS[300:], delta=0.4, random_state=0) for name, model in MODELS.items()}
+LEARNER = Pegasos().fit(ROWS, LABELS)
+USES = {
+    "fit": lambda X: Pegasos().fit(X, LABELS),
+    "partial_fit": lambda X: Pegasos().partial_fit(X, LABELS, [0, 1]),
+    "learner, predict": LEARNER.predict,
+    "learner, read": LEARNER.read,
+    "watch": Watch(CERTIFIED["columns"], share=1.0).predict,
+    **{f"{name}, attend": partial(attend, model) for name, model in MODELS.items()},
+    **{f"{name}, predict": attentive.predict for name, attentive in CERTIFIED.items()},
+    **{f"{name}, in full": attentive.full_margin for name, attentive in CERTIFIED.items()},
+}
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("make", [sp.csr_matrix, sp.csr_array, sp.csc_array])
+@pytest.mark.parametrize(
+    ("array", "place", "value"),
+    [("indices", 7, 10**9), ("indices", -1, 60), ("indices", 7, -1), ("indptr", 3, 10**9), ("indptr", 3, -5)],
+)
+def test_a_matrix_that_points_outside_of_itself_is_refused(use, make, array, place, value):
+    X = make(ROWS.copy())
+    value = X.shape[0] if value == 60 and make is sp.csc_array else value
+    getattr(X, array)[place] = value
+    with pytest.raises(ValueError, match=r"X is a damaged CS[RC] matrix: its indices or indptr point outside of it"):
+        USES[use](X)
 
 
 @pytest.mark.parametrize("classes", [2, 3, 5])

@@ -1,5 +1,6 @@
 """The watch over a promise: its statistics, its coins, and what it does when the promise is broken."""
 
+import contextlib
 import json
 import pickle
 import re
@@ -9,16 +10,22 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 from attended import attended
 from attended_trees import MODELS as TREE_MODELS
 from attended_trees import attended as attended_trees
+from effort import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.stats import binom
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 from termed import estimator_of, rows_of
 
 from data import correlated
-from saccade import Watch, attend
+from saccade import AttentiveClassifier, Watch, attend, load, predict_files, save
 from saccade.exceptions import PromiseBrokenError, PromiseBrokenWarning
 from saccade.promises import watch as statistics
 from saccade.promises.watch import (
@@ -342,7 +349,8 @@ def test_on_broken_read_reads_every_later_row_in_full():
     found = watch.read(bad)
     np.testing.assert_array_equal(found.label, full_labels(attentive, bad))
     assert (found.n_read == 12).all()
-    assert watch.n_audited - before == found.audited.sum() > 0  # the evidence goes on
+    assert found.audited.all()
+    assert watch.n_audited - before == len(bad)  # the evidence goes on
 
 
 def test_on_broken_raise_names_counts_and_bounds_and_keeps_the_reading():
@@ -438,9 +446,20 @@ def test_json_goes_on_tomorrow():
         {"saccade watch": 2},
         {"errors": [500]},
         {"n_rows": -1},
+        {"n_rows": 2**63},
+        {"n_rows": "100"},
         {"share": 3},
+        {"seed": 10**30},
+        {"seed": -1},
+        {"next_row": 0.5},
+        {"coins": [-1, 5]},
+        {"coins": [2**63 - 1, 5]},
+        {"coins": [5]},
         {"rows": None},
         {"recent": [[0, 0]]},
+        {"recent": [[float("inf"), 0, 0]]},
+        {"audit_spent": float("nan")},
+        {"all_in_full": "no"},
     ],
 )
 def test_json_that_is_not_of_this_model_is_refused(change):
@@ -449,6 +468,112 @@ def test_json_that_is_not_of_this_model_is_refused(change):
     watch.predict(X[:100])
     with pytest.raises(ValueError, match="This is no watch of this model"):
         Watch.from_json(json.dumps({**json.loads(watch.to_json()), **change}), attentive)
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-2, 5)
+    | st.integers()
+    | st.integers(2**60, 2**65)
+    | st.floats()
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=2),
+)
+
+
+@settings(max_examples=examples(2000))
+@given(data=st.data())
+def test_json_with_random_changes_is_refused_or_gives_a_watch_that_works(data):
+    attentive, X, _ = linear()
+    watch = Watch(attentive, share=0.5, random_state=0)
+    watch.predict(X[:100])
+    stated = json.loads(watch.to_json())
+    for _ in range(data.draw(st.integers(1, 3), label="changes")):
+        inside, place = stated, data.draw(st.sampled_from(sorted(stated)), label="field")
+        while isinstance(inside[place], list) and inside[place] and data.draw(st.booleans(), label="inside"):
+            inside, place = inside[place], data.draw(st.integers(0, len(inside[place]) - 1), label="place")
+        if inside is not stated or data.draw(st.integers(0, 9), label="kept"):
+            inside[place] = data.draw(JSON, label="value")
+    try:
+        again = Watch.from_json(json.dumps(stated), attentive)
+    except ValueError as error:
+        refusal = str(error)
+    else:
+        refusal = None
+    if refusal is not None:
+        assert "This is no watch of this model" in refusal
+        return
+    chosen = np.array([-1, *again._chosen(500).tolist(), 500])
+    assert (np.diff(chosen) > 0).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PromiseBrokenWarning)
+        with contextlib.suppress(PromiseBrokenError):
+            found = again.read(X[100:300])
+            assert again.n_rows == stated["n_rows"] + len(found)
+    assert again.state in ("holds", "open", "broken")
+    assert 0 <= again.lower_bound <= 1
+    assert 0 <= again.upper_bound <= 1
+    parsed(again.metrics_text())
+    kept = again.to_json()
+    json.loads(kept, parse_constant=pytest.fail)
+    assert Watch.from_json(kept, attentive).to_json() == kept
+
+
+def test_counts_that_would_overflow_are_not_merged():
+    attentive, X, _ = linear()
+    watch = Watch(attentive, share=1.0)
+    watch.predict(X)
+    many = Watch.from_json(json.dumps({**json.loads(watch.to_json()), "n_rows": 2**62}), attentive)
+    before = many.to_json()
+    with pytest.raises(ValueError, match=r"more than .* rows\. Make a new one"):
+        many.merge(watch)
+    assert many.to_json() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("share", 1e300), ("confidence", 2.0), ("on_broken", "shout"), ("attentive", None)]
+)
+def test_what_a_watch_was_made_with_stays(name, value):
+    watch = Watch(linear()[0], share=0.5)
+    before = getattr(watch, name)
+    with pytest.raises(AttributeError, match=rf"'{name}' of a watch cannot be changed\. Make a new one"):
+        setattr(watch, name, value)
+    assert getattr(watch, name) is before
+
+
+def test_a_model_that_was_fitted_again_needs_a_new_watch(tmp_path):
+    """With more classes than the counts have room for."""
+    X, y = correlated(6000, 6, seed=0, separation=4.0)
+    attentive = AttentiveClassifier(LogisticRegression(), delta=0.2, random_state=0).fit(X, y)
+    watch = Watch(attentive, share=1.0, random_state=0)
+    watch.predict(X)
+    before, metrics = watch.to_json(), watch.metrics()
+    attentive.fit(X, np.where(X[:, 0] > 1, 2 + np.arange(len(y)) % 9, y))
+    np.save(tmp_path / "rows.npy", X)
+    for use in (
+        lambda: watch.predict(X),
+        lambda: watch.read(X),
+        lambda: watch.predict_lazily(lambda row, feature: X[row, feature], range(10)),
+        lambda: predict_files(attentive, tmp_path / "rows.npy", tmp_path / "labels", watch=watch),
+    ):
+        with pytest.raises(RuntimeError, match=r"fitted again .* Make a new watch: Watch\(attentive\)"):
+            use()
+    assert not (tmp_path / "labels").exists()
+    assert watch.to_json() == before
+    assert watch.metrics() == metrics
+    with pytest.raises(ValueError, match="different models"):
+        watch.merge(Watch(attentive))
+    Watch(attentive, share=1.0).predict(X)
+
+
+def test_a_pickled_watch_still_knows_its_model():
+    attentive, X, _ = linear()
+    again = pickle.loads(pickle.dumps(Watch(attentive, share=0.2, random_state=5)))
+    again.predict(X)
+    again.attentive.plan_ = again.attentive.plan_.without_stops()
+    with pytest.raises(RuntimeError, match="fitted again"):
+        again.predict(X)
 
 
 def test_a_watch_can_be_pickled():
@@ -499,6 +624,50 @@ def test_a_row_that_only_the_full_model_cannot_read_keeps_its_early_label():
     assert not again.audited[easy].any()
 
 
+@pytest.mark.parametrize("all_in_full", [False, True])
+@pytest.mark.parametrize("steps", [[], [SimpleImputer()]], ids=["columns", "terms"])
+def test_a_row_is_refused_or_not_whether_it_is_audited_or_not(steps, all_in_full):
+    _, frame = attended("two classes")
+    y = correlated(4000, 12, seed=1, separation=3.0)[1]
+    model = make_pipeline(*steps, LogisticRegression(max_iter=500)).fit(frame[:1000], y[:1000])
+    attentive = attend(model, frame[1000:], delta=0.05, random_state=0)
+    rows = frame[attentive.read(frame).n_read <= attentive.plan_.checkpoints[0]][:200]
+    names = attentive.feature_names_in_[attentive._demanded()]  # in the order in which the plan reads them
+    first, last = (rows.astype({column: object}) for column in names[[0, -1]])
+    first.loc[first.index[[3, 50]], names[0]] = "large"
+    last.loc[last.index[[3, 50]], names[-1]] = "large"
+    early, full = attentive.predict(rows), model.predict(rows)
+    for share in (0.0, 0.1, 1.0):
+        watch = Watch(attentive, share=share, random_state=0)
+        watch._all_in_full = all_in_full
+        with pytest.raises(ValueError, match=f"{names[0]!r} holds"):
+            watch.read(first)
+        assert watch.n_rows == 0
+        found = watch.read(last)
+        np.testing.assert_array_equal(found.label, np.where(found.audited, full, early))
+        assert not found.audited[[3, 50]].any()
+        assert watch.n_audited == found.audited.sum()
+        if share == 1 or all_in_full:
+            assert (watch.n_audited, watch.n_incomparable) == (198, 2)
+
+
+def test_a_row_that_only_the_plan_cannot_read_has_no_label_even_if_it_is_audited(tmp_path):
+    """The plan reads a column that has no weight."""
+    X, y = correlated(6000, 12, seed=1, separation=3.0)
+    model = LogisticRegression(max_iter=500).fit(X[:1000], y[:1000])
+    model.coef_[0, 0] = 0.0
+    attentive = attend(model, X[1000:5000], boundary="curved", order="natural", delta=0.2, random_state=0)
+    rows = X[5000:]
+    rows[[3, 50], 0] = np.nan
+    np.save(tmp_path / "rows.npy", rows)
+    for share in (0.0, 1.0):
+        watch, target = Watch(attentive, share=share), tmp_path / str(share)
+        done = predict_files(attentive, tmp_path / "rows.npy", target, skip_bad=True, watch=watch)
+        labels = pd.read_parquet(target / "rows.parquet").label
+        assert np.flatnonzero(labels.isna()).tolist() == [3, 50]
+        assert done.n_bad == 2
+
+
 @pytest.mark.parametrize(
     ("name", "value"), [("share", 2), ("confidence", 1.5), ("on_broken", "shout"), ("random_state", "a")]
 )
@@ -541,6 +710,30 @@ def test_audited_rows_are_read_by_trees_as_all_rows_are(name, n_chosen):
         expected = attentive._run_plan(source), attentive._run_in_full(source).some(chosen)
         for one, other in zip((*early, *full), (*expected[0], *expected[1]), strict=True):
             np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.filterwarnings("ignore::saccade.exceptions.PromiseBrokenWarning")
+def test_audited_rows_are_compared_with_the_models_own_predict(tmp_path):
+    """The parts that a model was taken apart into may differ from it, and only its own labels tell."""
+    X, y = correlated(3000, 12, seed=1, separation=3.0)
+    frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(12)])
+    attentive = attend(LogisticRegression().fit(frame[:1000], y[:1000]), frame[1000:], delta=0.1, random_state=0)
+    attentive.estimator_.intercept_ += 8.0
+    own, full = attentive.estimator_.predict(frame), (attentive.full_margin(frame) > 0).astype(int)
+    assert (own != full).mean() > 0.02
+    for rows in (frame, frame.assign(more=1.0)[["more", *frame.columns[::-1]]]):
+        watch = Watch(attentive, share=1.0, random_state=0, on_broken="read")
+        reading = watch.read(rows)
+        np.testing.assert_array_equal(reading.label, own)
+        assert (watch.n_audited, watch.n_incomparable) == (3000, 0)
+        assert watch.n_disagreements == (own != attentive.predict(frame)).sum()
+    frame.to_parquet(tmp_path / "rows.parquet")
+    parted = Watch(attentive, share=1.0, random_state=0)
+    predict_files(attentive, tmp_path / "rows.parquet", tmp_path / "out", watch=parted)
+    assert parted.n_disagreements == watch.n_disagreements
+    save(attentive, tmp_path / "model.saccade")
+    loaded = Watch(load(tmp_path / "model.saccade"), share=1.0)
+    np.testing.assert_array_equal(loaded.predict(frame), full)  # whose model is not there
 
 
 def test_tables_are_watched():

@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from html import escape
@@ -23,8 +23,9 @@ from sklearn.utils.validation import (
 from saccade.asking.mixin import AskingMixin
 from saccade.learners.pegasos import Pegasos
 from saccade.models.additive import Additive
-from saccade.models.agreement import named_by
+from saccade.models.agreement import named_by, own_codes
 from saccade.models.apart import ACCEPTED, take_apart
+from saccade.models.saved import SavedModel
 from saccade.models.thresholds import at_threshold
 from saccade.models.trees.apart import as_classifier
 from saccade.planning.boundaries import Boundary, as_boundary
@@ -56,7 +57,7 @@ from saccade.reading.progress import Progress
 from saccade.reading.reader import read_audited, read_plan
 from saccade.reading.samples import Drawn, draw
 from saccade.reading.sources import Source
-from saccade.reading.tables import take_rows
+from saccade.reading.tables import take_columns, take_rows
 
 __all__ = ["AttentiveClassifier", "attend"]
 
@@ -441,6 +442,15 @@ class AttentiveClassifier(AskingMixin, ClassifierMixin, MetaEstimatorMixin, Base
 
     def _run_audited(self, source: Source, rows: NDArray[np.uint32]) -> tuple[Outcome, Outcome]:
         return read_audited(self.plan_, source, rows, self.n_jobs)
+
+    @property
+    def _own_codes(self) -> Callable[[Any], NDArray[np.intp]] | None:
+        """The labels of the model's own predict, as codes; None if only its parts are known."""
+        model = self.__dict__.get("estimator_")
+        if model is None or isinstance(model, SavedModel):
+            return None
+        names = getattr(self, "feature_names_in_", None)
+        return lambda X: own_codes(model, take_columns(X, names), self.additive_)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Say that what ``fit`` is given beyond X and y goes to the estimator's ``fit``."""

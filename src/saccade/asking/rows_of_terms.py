@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.asking.one_row import Decision, Row, Value, finite_number
-from saccade.models.categories import Categories, is_missing
+from saccade.models.categories import Categories
 from saccade.models.tables.model import TermModel
 from saccade.models.tables.probing import takes
 from saccade.models.tables.terms import NoTerm, Term
@@ -25,6 +25,7 @@ from saccade.planning.absence import Population, plan_without
 from saccade.planning.part_prices import stages_of
 from saccade.planning.prices import Feature
 from saccade.reading.arrays import Selection
+from saccade.reading.distinct import is_missing
 from saccade.reading.plan import Plan, decided
 from saccade.reading.reader import read_plan
 

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from saccade.asking.one_row import Decision, Row, Value, finite_number
 from saccade.kernels.tree_columns import NEARLY_ZERO
 from saccade.kernels.tree_rows import sum_leaves, walk_known
-from saccade.models.categories import is_missing
 from saccade.models.trees.model import TreeModel
 from saccade.planning.absence import Population
 from saccade.planning.part_prices import tree_order
 from saccade.planning.prices import Feature
 from saccade.reading.arrays import ArraySource
+from saccade.reading.distinct import is_missing
 from saccade.reading.plan import Plan, decided
 from saccade.reading.reader import read_plan
 
@@ -54,11 +54,13 @@ class TreeReader:
         if categories is None:
             number = finite_number(value, feature)
             return number, math.nan if self._counts_as_missing(column, number) else number
+        # In an array a number is a code where categories are texts, for the libraries that take codes from arrays.
+        are_codes = categories.hold_texts and not categories.numbers_too and not isinstance(feature, str)
+        if isinstance(value, str) or not are_codes:
+            categories.check_kind(value, feature)
         if isinstance(value, str):
             return str(value), categories.code(str(value))
         number = finite_number(value, feature)
-        # In a column of texts a number is a code, for the libraries that take codes from arrays.
-        are_codes = categories.values.dtype.kind not in "fiub" and not categories.numbers_too
         return number, number if are_codes else categories.code(number)
 
     def needed(self, row: Row) -> list[int]:

@@ -74,7 +74,8 @@ class MapAudit:
 
 
 def _scale(found: MapAudit) -> maps.Scale:
-    made = maps.Scale(*(found.reals(name, found.width) for name in ("minus", "over", "times", "plus")))
+    minus, over, times, plus = (found.reals(name, found.width) for name in ("minus", "over", "times", "plus"))
+    made = maps.Scale(minus, over, times, plus, found.field("rounded", bool))
     if (made.over == 0).any():
         raise found.impossible("it divides by zero")
     return made

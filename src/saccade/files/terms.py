@@ -34,6 +34,8 @@ def terms_parts(model: TermModel) -> tuple[dict[str, Any], Arrays]:
     """Return the header and the arrays of a model over raw columns."""
     arrays: Arrays = {"intercept": model.intercept}
     terms = [_term_parts(model, term, f"terms.{k}", arrays) for k, term in enumerate(model.terms)]
+    if model.together is not None:
+        arrays["together"] = model.together
     header = {"n_columns": model.n_columns, "terms": terms, "categories": categories_parts(model.categories)}
     return {"terms": header}, arrays
 
@@ -61,7 +63,7 @@ def _term_parts(model: TermModel, term: Term, path: str, arrays: Arrays) -> dict
     raise TypeError(f"A term of the kind {type(term).__name__} cannot be saved yet.")
 
 
-_PIECES = ("edges", "origin", "coefficients", "missing")
+_PIECES = ("edges", "single", "origin", "coefficients", "missing")
 
 
 def _block_parts(
@@ -113,6 +115,7 @@ def terms_from(archive: Archive, classes: NDArray[Any]) -> TermModel:
         columns=None if names is None else tuple(names),
         categories=categories,
         n_columns=n_columns,
+        together=archive.array("together", np.int64, (n_columns,)) if "together" in archive.arrays else None,
     )
 
 
@@ -176,8 +179,12 @@ class _Reader:
         coefficients = reals(self._archive, f"{path}.coefficients", (edges.size + 1, self._n_scores, None))
         if coefficients.shape[2] == 0:
             raise ModelFileError(f"its {path} has polynomials without a constant")
+        single = ascending(self._archive, f"{path}.single")
+        if single.size != edges.size:
+            raise ModelFileError(f"its {path} has {edges.size} edges, and {single.size} for single precision")
         return Pieces(
             edges=edges,
+            single=single,
             origin=self._archive.array(f"{path}.origin", np.float64, (edges.size + 1,)),
             coefficients=coefficients,
             missing=reals(self._archive, f"{path}.missing", (self._n_scores,)),

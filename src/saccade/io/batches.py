@@ -130,7 +130,9 @@ def read_batches(file: Location, format: Any = None, selection: Selection = Sele
         yield from batches(file, kind, selection)
     except DataFileError:
         raise
-    except (ValueError, OSError) as error:  # Arrow's errors are such
+    except Exception as error:
+        if not isinstance(error, ValueError | OSError) and type(error).__module__ != "pyarrow.lib":
+            raise
         raise DataFileError(f"{file.path} cannot be read: {str(error).rstrip('.')}. {REMEDY}.") from error
 
 
@@ -151,6 +153,7 @@ def _table_batches(file: Location, format: Any, selection: Selection) -> Iterato
     scanned = fragment.to_batches(schema=schema, columns=chosen, batch_size=most, use_threads=not is_csv)
     begin, line = 0, _first_line(format) if is_csv else 0
     for table in _joined(scanned, most):
+        table.validate(full=True)  # an Arrow file holds addresses within it, which nobody has looked at
         rows = _row_numbers(begin, table.num_rows, np.array([number - line for number in sorted(invalid)]))
         begin = int(rows[-1]) + 1 if rows.size else begin
         if selection.skip_bad:

@@ -109,15 +109,17 @@ optional
             f"Expected an AttentiveClassifier or a learner; got {type(model).__name__}. Use saccade.attend."
         )
     check_is_fitted(model)
-    if watch is not None and (not isinstance(watch, Watch) or watch.attentive is not model):
-        raise ValueError("watch must be a Watch over the model that predicts: Watch(model).")
+    if watch is not None:
+        if not isinstance(watch, Watch) or watch.attentive is not model:
+            raise ValueError("watch must be a Watch over the model that predicts: Watch(model).")
+        watch._check_usable()
     files, folder = find_files(source, format), Path(target)
     if any(folder.resolve() in (file.path.resolve(), *file.path.resolve().parents) for file in files):
         raise DataFileError(f"The target {target} contains data files that are to be read. Choose another folder.")
     kept = model._snapshot()
     _mark(folder, digest(kept))
     if watch is not None:
-        kept.certificate_ = model.certificate_
+        kept.certificate_, kept.estimator_ = model.certificate_, model.estimator_
     outputs = [_output(folder, file, format) for file in files]
     if len(set(outputs)) < len(outputs):
         raise DataFileError("Two files differ only in their suffix, so their outputs would have one name. Rename one.")

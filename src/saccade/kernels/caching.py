@@ -71,7 +71,7 @@ def _folder(root: str) -> Path | None:
     folder = Path(chosen, "saccade", _state())
     try:
         if not folder.is_dir():
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # another process may just have made it
+            folder.mkdir(mode=0o755, parents=True, exist_ok=True)  # another process may just have made it
             _remove_old_states(folder.parent)
         folder = folder.resolve()
         reason = "" if _is_private(folder) else "it, or a parent, can be changed by other users"

@@ -4,7 +4,6 @@ import numpy as np
 
 from saccade.kernels.compiling import inlined, kernel
 from saccade.kernels.randomness import WATCH, stream_key, uniform_of
-from saccade.kernels.reading import all_finite
 
 # Beyond this a detector is long past any threshold: it stays finite.
 LARGEST = 1e200
@@ -31,22 +30,12 @@ def toss(seed, share, first, n_rows, place, tossed, chosen):
     key, count, scale = stream_key(seed, WATCH), 0, np.log1p(-share)
     if tossed == 0:
         place, tossed = gap(key, 0, scale), 1
+    place = max(place, first)  # from JSON it may be any number
     while place < first + n_rows:
         chosen[count] = place - first
         count += 1
         place, tossed = place + 1 + gap(key, tossed, scale), tossed + 1
     return count, place, tossed
-
-
-@inlined
-def code_of(scores):
-    """Return the class that a row's scores speak for, as ``reading.plan.decided`` does for many rows."""
-    best = np.int64(scores[0] > 0.0)
-    if scores.shape[0] > 1:
-        best = 0
-        for c in range(1, scores.shape[0]):
-            best = c if scores[c] > scores[best] else best
-    return best
 
 
 @inlined
@@ -81,31 +70,6 @@ def count_rows(early, full, gain, loss, weight, rows, errors, recent):
     for i in range(early.shape[0]):
         n_wrong += count_row(early[i], full[i], gain, loss, weight, rows, errors, recent)
     return n_wrong
-
-
-@kernel
-def count_audited(
-    chosen, full, full_n_read, margin, n_read, stopped, audited, gain, loss, weight, rows, errors, recent
-):  # fmt: skip
-    """Add the chosen rows by their early and their full margins, and replace the first by the second.
-
-    A row whose full margin is not finite keeps its early one, and is not counted. Return how many rows are, how many of
-    them are errors, and how much was read of all rows. All in one call: beside few rows, calls are what takes time.
-    """
-    compared, n_wrong, read = 0, 0, 0
-    for s in range(chosen.shape[0]):
-        i = chosen[s]
-        if not all_finite(full[s]):
-            continue
-        if all_finite(margin[i]):
-            wrong = count_row(code_of(margin[i]), code_of(full[s]), gain, loss, weight, rows, errors, recent)
-            compared, n_wrong, audited[i] = compared + 1, n_wrong + wrong, True
-        for c in range(full.shape[1]):
-            margin[i, c] = full[s, c]
-        n_read[i], stopped[i] = full_n_read[s], False
-    for i in range(n_read.shape[0]):
-        read += n_read[i]
-    return compared, n_wrong, read
 
 
 @kernel

@@ -12,7 +12,7 @@ from saccade.kernels.reordering import reorder
 from saccade.kernels.state import Law, Settings, State, Walk
 from saccade.kernels.teaching import SCATTERED
 from saccade.kernels.thresholds import FEWEST_EXAMPLES
-from saccade.planning.boundaries import Boundary
+from saccade.planning.boundaries import Boundary, as_numbers
 from saccade.planning.orders import CODES
 from saccade.planning.stst import Moments, checkpoints, plan_prediction
 from saccade.reading.plan import Plan
@@ -135,8 +135,7 @@ def new_learner(
     only_reject: bool,
 ) -> OnlineLearner:
     """Return a learner that has seen nothing."""
-    law = boundary.law(rule.theta)
-    limit = boundary.limit(n_features)
+    law, limit = as_numbers(boundary, rule.theta, n_features)
     attentive, timed = law is not None, cost == "time"
     walks = attentive and (not timed or n_features > SCATTERED * FEWEST_SCATTERED)
     fair = attentive and (timed or audit > 0)

@@ -19,7 +19,7 @@ from saccade.reading.inputs import feature_names
 from saccade.reading.plan import decided
 from saccade.reading.tables import as_table, take_rows
 
-__all__ = ["named_by", "own_labels", "selects_columns"]
+__all__ = ["named_by", "own_codes", "own_labels", "selects_columns"]
 
 Reals = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -85,7 +85,7 @@ def own_labels(
     of the parts. Raise where they speak for another label, and not because of a tie.
     """
     own = take_rows(X, rows)
-    labels = _labels(model, own, additive)
+    labels = own_codes(model, own, additive)
     additive.check_own(own, rows)
     if full is None:
         blocks = (values[start : start + BLOCK] for start in range(0, len(values), BLOCK))
@@ -104,7 +104,8 @@ def _scores(additive: Summed, values: NDArray[np.floating]) -> Reals:
     return scores
 
 
-def _labels(model: Any, X: Any, additive: Summed) -> Codes:
+def own_codes(model: Any, X: Any, additive: Summed) -> Codes:
+    """Return the labels that a model itself predicts, as codes into its classes."""
     by_name = getattr(additive, "takes_objects", False) or selects_columns(model)
     with warnings.catch_warnings():  # whether rows and model know their columns by name has been seen to
         warnings.filterwarnings("ignore", "X (has|does not have valid) feature names", UserWarning)

@@ -2,25 +2,21 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Number
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from saccade.exceptions import NotNumbersError
+from saccade.reading.distinct import is_missing
 from saccade.reading.texts import KnownTexts
 
-__all__ = ["AS_PYTHON", "FEWEST_TO_JUDGE", "NOT_SPELLED", "PLAIN", "Categories", "fit_floats", "is_missing"]
+__all__ = ["AS_PYTHON", "NOT_SPELLED", "PLAIN", "Categories", "fit_floats"]
 
 # How numbers are written where they stand for texts: whole ones without a point, and truth values as 0 and 1; or as
 # Python does, 1.0 and True.
 NOT_SPELLED, PLAIN, AS_PYTHON = "", "plain", "python"
-# Fewer rows of a column may have no known category by chance.
-FEWEST_TO_JUDGE = 20
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a value of a column is None, NaN or pandas.NA."""
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
 
 
 def fit_floats(numbers: NDArray[Any]) -> bool:
@@ -76,6 +72,17 @@ class Categories:
     def some(self) -> str:
         """The first of them, for messages."""
         return f"{self.values[:5].tolist()}{' …' if self.values.size > 5 else ''}"
+
+    def check_kind(self, value: Any, column: Any) -> None:
+        """Raise if a value cannot be a category: a date, or a number where the model knows texts, or the opposite."""
+        numbers = (Number, np.bool_)
+        kinds = (str, *numbers) if self.numbers_too else (str,) if self.hold_texts else numbers
+        is_time = isinstance(value, np.timedelta64)  # which NumPy registers as a whole number
+        if (is_time or not isinstance(value, kinds)) and not is_missing(value):
+            raise NotNumbersError(
+                f"Column {column!r} of X holds {value!r}, which is no category that the model was fitted on: "
+                f"{self.some}. Make it a column of such categories."
+            )
 
     def code(self, value: Any) -> float:
         """Return the code of a value, or NaN."""

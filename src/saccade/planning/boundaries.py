@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 
 from saccade.kernels.state import REST_SQUARED_WEIGHTS, REST_VARIANCE, TOTAL_VARIANCE, Law
 
-__all__ = ["Boundary", "Budget", "Conditional", "ConstantSTST", "CurvedSTST", "Full", "as_boundary"]
+__all__ = ["Boundary", "Budget", "Conditional", "ConstantSTST", "CurvedSTST", "Full", "as_boundary", "as_numbers"]
 
 
 class Boundary(Protocol):
@@ -218,6 +218,25 @@ def as_boundary(boundary: str | Boundary, *, planned: bool = False) -> Boundary:
             f"ConstantSTST(delta){', CurvedSTST(delta) or Conditional()' if planned else ' or CurvedSTST(delta)'}."
         )
     return boundary
+
+
+def as_numbers(boundary: Boundary, theta: float, n_features: int) -> tuple[Law | None, int]:
+    """Return a boundary's law and limit, checked: kernels read as far as the limit says."""
+    law, limit = boundary.law(theta), boundary.limit(n_features)
+    if not isinstance(limit, Integral) or not 1 <= limit <= n_features:
+        raise ValueError(
+            f"{boundary!r}: limit({n_features}) returned {limit!r}. It must be a whole number from 1 to {n_features}, "
+            "the number of features."
+        )
+    if law is None:
+        return None, int(limit)
+    finite = isinstance(law, Law) and all(isinstance(value, Real) and math.isfinite(value) for value in law)
+    if not finite or law.centred not in (0, 1) or law.grows_with not in range(3):
+        raise ValueError(
+            f"{boundary!r}: law({theta}) returned {law!r}. It must be None or a Law of finite numbers, such as "
+            "CurvedSTST().law(theta), with a centred of 0 or 1 and a grows_with of 0, 1 or 2."
+        )
+    return law, int(limit)
 
 
 def _check_delta(boundary: ConstantSTST | CurvedSTST) -> None:

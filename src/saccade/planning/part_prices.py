@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from saccade.kernels.paths import add_asked
 from saccade.models.additive import Additive
-from saccade.models.categories import is_missing
 from saccade.models.tables.model import TermModel
 from saccade.models.trees.model import TreeModel
 from saccade.models.trees.screens import screened
@@ -17,6 +16,7 @@ from saccade.planning.narrowed import Narrowed
 from saccade.planning.paths import PathPrices
 from saccade.planning.prices import Prices
 from saccade.reading.arrays import ArraySource
+from saccade.reading.distinct import is_missing
 from saccade.reading.plan import Outcome, Plan
 from saccade.reading.reader import read_plan
 from saccade.reading.sources import Source

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.kernels.state import REST_SQUARED_WEIGHTS, TOTAL_VARIANCE
-from saccade.planning.boundaries import Boundary, Conditional
+from saccade.planning.boundaries import Boundary, Conditional, as_numbers
 from saccade.planning.families import Families, Family, Goal, Priced, plain_sums, plan_of, whole_plan
 from saccade.planning.fewest_columns import column_family
 from saccade.planning.predictions import predict_rows, regression_of, with_the_rest
@@ -118,7 +118,8 @@ def _plans_of_sums(
     The variance of a lead is bounded by twice the largest variance of a centred score. The mean of the unread rest is
     always added: without it a score may lead only because its features come first.
     """
-    n, law, limit = features.size, boundary.law(0.0), boundary.limit(features.size)
+    n = features.size
+    law, limit = as_numbers(boundary, 0.0, n)
     coef = priced.scores.coef[:, features]
     if law is None:
         predictors = plain_sums(coef, np.zeros_like(coef), [limit] if limit < n else [])

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.kernels.state import REST_SQUARED_WEIGHTS, TOTAL_VARIANCE, Law
-from saccade.planning.boundaries import Boundary
+from saccade.planning.boundaries import Boundary, as_numbers
 from saccade.planning.orders import reading_order
 from saccade.reading.plan import Plan
 
@@ -59,7 +59,7 @@ def plan_prediction(
     """
     features, weights = reading_order(order, coef, seed) if features is None else (features, coef[features])
     n = coef.size
-    law, limit = boundary.law(0.0), boundary.limit(n)
+    law, limit = as_numbers(boundary, 0.0, n)
     if limit < n and order == "sampled":
         weights = weights * (n / limit)  # so that the draws that are made have the full margin as expectation
     if law is None:

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from saccade.kernels.watching import any_beyond, count_audited, count_rows, log_mixture
+from saccade.kernels.watching import any_beyond, count_rows, log_mixture
 
 __all__ = ["ABOVE", "BELOW", "Counts", "Mixture", "any_broken", "holds", "is_broken", "lower_bound", "upper_bound"]
 
@@ -75,11 +75,6 @@ class Counts:
     def add(self, early: NDArray[np.int64], full: NDArray[np.int64]) -> int:
         """Count audited rows, in their order, by the codes of their labels; return how many are errors."""
         return int(count_rows(early, full, *self._state))
-
-    def add_read(self, *read: NDArray[Any]) -> tuple[int, int, int]:
-        """Count audited rows as they were read: see ``kernels/watching.py`` for what is given and returned."""
-        compared, n_wrong, n_read = count_audited(*read, *self._state)
-        return compared, n_wrong, n_read
 
     def total(self, test: int) -> tuple[int, int]:
         """Return all audited rows of a test, and the errors among them."""

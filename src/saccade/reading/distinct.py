@@ -9,10 +9,15 @@ from numpy.typing import NDArray
 
 from saccade.reading.arrays import Selection
 
-__all__ = ["distinct_values", "series_of"]
+__all__ = ["distinct_values", "is_missing", "series_of"]
 
 Codes = NDArray[np.intp]
 Column = NDArray[Any]
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a value is None, NaN, pandas.NA or pandas.NaT; pandas is not imported."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 
 
 def distinct_values(frame: "nw.DataFrame[Any]", place: int, rows: Selection | None) -> tuple[Codes, Column]:
@@ -59,7 +64,7 @@ def _as_array(values: Any) -> Column:
         with suppress(ImportError):
             return np.array(held.__arrow_array__().to_pylist(), dtype=object)
     plain = np.asarray(values)
-    return plain if plain.dtype.kind in "fiubO" else plain.astype(object)
+    return plain if plain.dtype.kind in "fiubmMO" else plain.astype(object)
 
 
 def _of_polars(series: Any, rows: Selection | None) -> tuple[Codes, Column]:
@@ -104,14 +109,10 @@ def _of_arrow(column: Any, rows: Selection | None) -> tuple[Codes, Column]:
 def _of_array(values: Column) -> tuple[Codes, Column]:
     if values.dtype.kind == "O":
         codes: dict[Any, int] = {}
-        places = [-1 if _is_missing(value) else codes.setdefault(value, len(codes)) for value in values.tolist()]
+        places = [-1 if is_missing(value) else codes.setdefault(value, len(codes)) for value in values.tolist()]
         return np.array(places, dtype=np.intp), np.array(list(codes), dtype=object)
     missing = values != values
     different, place = np.unique(values[~missing], return_inverse=True)
     held = np.full(values.shape, -1, dtype=np.intp)
     held[~missing] = place
     return held, different
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or value != value

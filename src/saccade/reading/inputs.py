@@ -16,9 +16,10 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 from saccade.exceptions import NotNumbersError
 from saccade.kernels.hashing import has_repeats
 from saccade.reading.arrays import FLOATS_AND_BYTES, as_read_only
+from saccade.reading.distinct import is_missing
 from saccade.reading.plan import Outcome, Reading
 from saccade.reading.sources import Source
-from saccade.reading.sparse import stored_arrays
+from saccade.reading.sparse import is_damaged, stored_arrays
 from saccade.reading.tables import as_table, refuse_other_containers
 
 __all__ = [
@@ -126,10 +127,9 @@ def checked_columns(estimator: BaseEstimator, X: Any, demanded: Demanded | None)
                 f"X has no column {lacking[0]!r}, by which the model knows it. Name its columns as for fit."
             )
         return table.columns_named(taught)
-    if demanded is not None and names is not None:
-        given = set(table.names)
-        # A table with all columns and no others has them in the order of fit, as scikit-learn has it.
-        if given != set(names) and given.issuperset(names[demanded()]):
+    if names is not None and table.names != names.tolist():
+        needed = names if demanded is None else names[demanded()]
+        if set(table.names).issuperset(needed):
             return table.columns_named(names)
     return validate_data(estimator, X, reset=False, skip_check_array=True)
 
@@ -170,7 +170,7 @@ def _is_plain(estimator: BaseEstimator, X: Any, reset: bool) -> bool:
     """Whether there is nothing to convert in X or to object to, which takes scikit-learn as long as 1,000 rows do."""
     known = type(X) is np.ndarray or (type(X) in (sp.csr_matrix, sp.csr_array) and X.dtype.kind == "f")
     plain = known and X.ndim == 2 and 0 not in X.shape and X.dtype in FLOATS_AND_BYTES
-    if not plain or hasattr(estimator, "feature_names_in_"):
+    if not plain or hasattr(estimator, "feature_names_in_") or (sp.issparse(X) and is_damaged(X)):
         return False
     return reset or X.shape[1] == getattr(estimator, "n_features_in_", None)
 
@@ -235,9 +235,9 @@ def refuse_missing_labels(y: Any) -> None:
 
 def _is_missing(label: Any) -> bool:
     try:
-        return label is None or bool(label != label)
-    except (TypeError, ValueError):  # pandas.NA is neither equal nor unequal; an array is no label, which is said later
-        return not isinstance(label, np.ndarray)
+        return is_missing(label)
+    except (TypeError, ValueError):  # an array is no label, which is said later
+        return False
 
 
 def codes_among(y: Any, classes: NDArray[Any]) -> NDArray[np.intp]:

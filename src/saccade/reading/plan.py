@@ -255,7 +255,7 @@ class Reading:
     margin: Reals  #: at the stop, or of all parts where there was none
     n_read: NDArray[np.int64]  #: how many parts were read of each row
     stopped: NDArray[np.bool_]  #: whether the reading stopped before the end
-    #: what the features read of each row cost, as an inquiry spends it; None without ``costs`` and ``groups``
+    #: what each row costs, as an inquiry spends it; None without ``costs`` and ``groups``, and from a ``Watch``
     cost: Reals | None = None
 
     def __len__(self) -> int:

@@ -47,6 +47,8 @@ def read_audited(
     elif in_full is None and n_jobs is None:
         _check_shape(plan, source)
         early, full = read_by_parts_and_in_full(plan, source, rows)
+    elif rows.size == source.shape[0]:
+        early, full = (_read_by_threads(one, source, n_jobs) for one in (plan, plan.without_stops()))
     elif in_full is None:
         early, full = _read_by_threads(plan, source, n_jobs), in_full_by_parts(plan, source, rows)
     else:

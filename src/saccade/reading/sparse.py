@@ -11,7 +11,7 @@ from saccade.reading.arrays import Selection, as_read_only
 from saccade.reading.plan import Outcome, Plan
 from saccade.reading.room import new_outcome
 
-__all__ = ["CsrSource", "stored_arrays"]
+__all__ = ["CsrSource", "is_damaged", "stored_arrays", "without_duplicates"]
 
 
 class CsrSource:
@@ -53,9 +53,41 @@ class CsrSource:
         return Outcome(margin, n_read, stopped, int(bad))
 
 
+def without_duplicates(X: Any) -> Any:
+    """Return a CSR matrix with ascending indices; raise if a row stores a column twice.
+
+    Libraries disagree about such entries: a linear model adds them up, a tree takes one of them.
+    """
+    if X.has_canonical_format:
+        return X
+    ordered = X.copy()
+    ordered.sum_duplicates()
+    if ordered.nnz < X.nnz:
+        raise ValueError(
+            f"X stores {X.nnz - ordered.nnz:,} entries more than once: a row has several values of one column. Call "
+            "X.sum_duplicates() to add them up, or remove them."
+        )
+    return ordered
+
+
 def _by_column(plan: Plan, n_stored: int) -> NDArray[np.float64]:
     """Return the weights of each column, which share a cache line: from as many values as columns on that pays."""
     return np.ascontiguousarray(plan.coef.T) if n_stored > plan.n_features else plan.coef.T
+
+
+def is_damaged(X: Any) -> bool:
+    """Return whether a CSR or CSC matrix points beyond its rows, columns or stored values.
+
+    scipy looks at the ends of ``indptr`` only, and its full check changes the matrix.
+    """
+    if X.format not in ("csr", "csc") or X.ndim != 2:
+        return False
+    n_lines, n_places = X.shape if X.format == "csr" else X.shape[::-1]
+    ends, size = X.indptr, min(X.indices.size, X.data.size)
+    if ends.size != n_lines + 1 or ends[0] != 0 or ends[-1] > size or (ends[1:] < ends[:-1]).any():
+        return True
+    places = X.indices[: ends[-1]].view(f"u{X.indices.itemsize}")  # in which a negative one is too large
+    return bool(places.size and places.max() >= n_places)
 
 
 def stored_arrays(X: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from saccade.exceptions import NotNumbersError
 from saccade.kernels.blocks import gather
 from saccade.reading.arrays import Selection
-from saccade.reading.distinct import distinct_values, series_of
+from saccade.reading.distinct import distinct_values, is_missing, series_of
 from saccade.reading.partitions import is_collection
+from saccade.reading.sparse import is_damaged
 from saccade.reading.texts import Texts, texts_in
 from saccade.terminal import printable
 
-__all__ = ["ColumnSource", "Table", "as_table", "refuse_other_containers", "take_rows"]
+__all__ = ["ColumnSource", "Table", "as_table", "refuse_other_containers", "take_columns", "take_rows"]
 
 Column = NDArray[Any]
 
@@ -107,6 +108,11 @@ class Table(ColumnSource):
         """Whether a column is held as numbers, some of which may be missing, and not by codes."""
         return bool(self._frame[:, self._place(part)].dtype.is_numeric())
 
+    def fits_single(self, part: int) -> bool:
+        """Whether a column of numbers fits into single precision."""
+        small = (nw.Float32, nw.Int8, nw.UInt8, nw.Int16, nw.UInt16, nw.Boolean)
+        return self._frame[:, self._place(part)].dtype in small
+
     def categorical(self, part: int) -> tuple[NDArray[np.integer[Any]], Column] | None:
         """Return the codes of a pandas column of categories, -1 where one is missing, and the categories; else None."""
         if not self._frame.implementation.is_pandas():
@@ -156,15 +162,11 @@ def _as_numbers(values: Column) -> Column | None:
     return values.astype(values.dtype.newbyteorder("="), copy=False)
 
 
-def _is_missing(value: Any) -> bool:
-    return value is None or type(value).__name__ == "NAType"  # pandas.NA, without importing pandas
-
-
 def _objects_as_numbers(values: Column) -> Column | None:
     if any(isinstance(value, str | bytes) for value in values):
         return None
     try:
-        return np.array([np.nan if _is_missing(value) else value for value in values], dtype=np.float64)
+        return np.array([np.nan if is_missing(value) else value for value in values], dtype=np.float64)
     except (TypeError, ValueError):
         return None
 
@@ -210,12 +212,17 @@ def _is_texts(X: Any) -> bool:
 
 
 def refuse_other_containers(X: Any) -> None:
-    """Raise where X is of a kind that holds no rows, or none yet."""
+    """Raise where X is of a kind that holds no rows, or none yet, or is damaged."""
     if _is_texts(X):
         raise ValueError(
             "X is a list of texts, not an array or a table of rows: what can be left unread are columns, not words. "
             "Apply the vectorizer first, and use the model behind it on the rows that it makes: of a pipeline "
             "attend(pipeline[-1], pipeline[:-1].transform(texts))."
+        )
+    if sp.issparse(X) and is_damaged(X):
+        raise ValueError(
+            f"X is a damaged {X.format.upper()} matrix: its indices or indptr point outside of it. Make it anew; "
+            "X.check_format() says what is wrong."
         )
     if isinstance(X, np.ndarray) or sp.issparse(X):  # a DOK matrix is a mapping too
         return
@@ -263,10 +270,16 @@ def as_table(X: Any) -> Table | None:
     return Table(frame) if isinstance(frame, nw.DataFrame) else None
 
 
+def take_columns(X: Any, names: Sequence[str] | None) -> Any:
+    """Return the columns of these names, in their order, if X is a table and there are any names."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    return frame.select(list(names)).to_native() if names is not None and isinstance(frame, nw.DataFrame) else X
+
+
 def take_rows(values: Any, rows: NDArray[np.intp]) -> Any:
     """Return some rows of a table, an array, a sparse matrix, a series or a list; those of a series as an array."""
     if sp.issparse(values):
-        return values[rows]
+        return values.tocsr()[rows]
     frame = nw.from_native(values, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
         return frame[rows].to_native()

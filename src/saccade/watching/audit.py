@@ -1,15 +1,20 @@
-"""Reading rows by the plan, and some of them in full as well."""
+"""Read rows by the plan, and some of them in full as well, with the labels that the model itself gives them."""
 
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.kernels.reading import first_bad
-from saccade.reading.plan import Outcome
+from saccade.reading.plan import Outcome, decided
 from saccade.reading.sources import Source
 
 __all__ = ["Audit", "audited_reading"]
+
+T = TypeVar("T")
+Codes = NDArray[np.intp]
+Rows = NDArray[np.intp]
 
 
 class Runs(Protocol):
@@ -21,33 +26,61 @@ class Runs(Protocol):
 
     def _run_audited(self, source: Source, rows: NDArray[np.uint32]) -> tuple[Outcome, Outcome]: ...
 
+    @property
+    def _own_codes(self) -> Callable[[Any], Codes] | None: ...
+
 
 class Audit(NamedTuple):
     """Rows that were read, and the chosen ones among them both ways."""
 
     chosen: NDArray[np.uint32]  # ascending
     outcome: Outcome  # of all rows: of the chosen ones by the plan
-    whole: Outcome  # of the chosen ones: in full
+    whole: Outcome  # of the chosen ones: in full; margins are NaN where that is not possible
+    codes: Codes  # the full model's labels of the chosen rows; -1 where it gives none
 
 
-def audited_reading(model: Runs, source: Source, chosen: NDArray[np.uint32], *, all_in_full: bool) -> Audit:
-    """Read all rows by the plan, or in full, and the chosen ones both ways."""
-    if all_in_full:
-        return Audit(chosen, *_all_in_full(model, source, chosen))
+def audited_reading(
+    model: Runs, source: Source, chosen: NDArray[np.uint32], some: Callable[[Rows], tuple[Any, Source]]
+) -> Audit:
+    """Read all rows by the plan, and the chosen ones in full as well, and ask the model itself for their labels.
+
+    Only the plan refuses rows, so that no answer depends on the audit. ``some`` returns some of the rows, and their
+    source.
+    """
+    outcome, whole = _read(model, source, chosen, some)
+    readable, own, codes = np.isfinite(whole.margin).all(axis=1), model._own_codes, np.full(chosen.size, -1)
+    if own is None:
+        codes[readable] = decided(whole.margin)[readable]
+        return Audit(chosen, outcome, whole, codes)
+    there = np.flatnonzero(readable)
+    for places, given in _attempts(lambda rows: own(some(rows)[0]), chosen[there]):
+        codes[there[places]] = given
+    return Audit(chosen, outcome, whole, codes)
+
+
+def _read(
+    model: Runs, source: Source, chosen: NDArray[np.uint32], some: Callable[[Rows], tuple[Any, Source]]
+) -> tuple[Outcome, Outcome]:
     if chosen.size:
-        return Audit(chosen, *model._run_audited(source, chosen))
+        with suppress(Exception):  # a user's own transformer may raise anything
+            return model._run_audited(source, chosen)
     outcome = model._run_plan(source)
-    return Audit(chosen, outcome, outcome.some(chosen))
-
-
-def _all_in_full(model: Runs, source: Source, chosen: NDArray[np.uint32]) -> tuple[Outcome, Outcome]:
-    """Read all rows in full, but those early that cannot be read in full; the chosen ones both ways."""
-    outcome = model._run_in_full(source)
     whole = outcome.some(chosen)
-    unreadable = np.flatnonzero(~np.isfinite(outcome.margin).all(axis=1))
-    rows = np.union1d(chosen, unreadable).astype(np.intp)
-    if rows.size:
-        for written, values in zip(outcome[:3], model._run_plan(source.take(rows))[:3], strict=True):
-            written[rows] = values
-    bad = int(first_bad(outcome.margin[unreadable]))
-    return outcome._replace(bad=int(unreadable[bad]) if bad >= 0 else -1), whole
+    whole.margin[:] = np.nan
+    for places, read in _attempts(lambda rows: model._run_in_full(some(rows)[1]), chosen):
+        for written, values in zip(whole[:3], read[:3], strict=True):
+            written[places] = values
+    return outcome, whole
+
+
+def _attempts(function: Callable[[Rows], T], rows: NDArray[np.uint32]) -> Iterator[tuple[Rows, T]]:
+    """Yield what a function gives for some rows, with their places; halve the rows where it raises."""
+    waiting = [np.arange(rows.size)] if rows.size else []
+    while waiting:
+        places = waiting.pop()
+        try:
+            given = function(rows[places].astype(np.intp))
+        except Exception:
+            waiting += np.array_split(places, 2) if places.size > 1 else []
+        else:
+            yield places, given

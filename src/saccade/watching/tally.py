@@ -1,6 +1,6 @@
 """All that a watch has counted, and what follows from it; without a model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -16,15 +16,18 @@ from saccade.promises.watch import (
     lower_bound,
     upper_bound,
 )
+from saccade.reading.plan import decided
 from saccade.watching.audit import Audit
 from saccade.watching.records import ClassWatch, WatchedLazyReading
 
-__all__ = ["State", "Tally"]
+__all__ = ["State", "Tally", "numbers"]
 
 State = Literal["holds", "open", "broken"]
-# What is counted besides the tests.
+# What is counted in each test, and besides.
+COUNTS = ("rows", "errors", "recent")
 TOTALS = ("n_rows", "n_incomparable", "parts_read", "audit_spent")
-MOST_ROWS = 2**62  # sums of counts stay whole numbers
+# Sums of two such counts stay whole numbers of 64 bits, and sums of such evidence finite.
+MOST_ROWS, LARGEST = 2**62, 1e300
 
 
 class Tally:
@@ -89,13 +92,19 @@ class Tally:
     def add(self, audit: Audit) -> tuple[NDArray[np.bool_], int]:
         """Count rows; return which could be compared, and in how many of these the labels differ.
 
-        The audited ones get their full margins.
+        The compared ones get their full margins.
         """
-        audited, (chosen, outcome, whole) = np.zeros(len(audit.outcome.margin), np.bool_), audit
-        compared, n_wrong, read = self.counts.add_read(chosen, whole.margin, whole.n_read, *outcome[:3], audited)
-        self.n_rows += audited.size
-        self.n_incomparable += chosen.size - compared
-        self.parts_read += read
+        chosen, outcome, whole, codes = audit
+        compared = np.flatnonzero((codes >= 0) & np.isfinite(outcome.margin[chosen]).all(axis=1))
+        rows = chosen[compared]
+        n_wrong = self.counts.add(decided(outcome.margin[rows]).astype(np.int64), codes[compared])
+        for written, values in zip(outcome[:3], whole[:3], strict=True):
+            written[rows] = values[compared]
+        self.n_rows += len(outcome.margin)
+        self.n_incomparable += chosen.size - compared.size
+        self.parts_read += int(outcome.n_read.sum())
+        audited = np.zeros(len(outcome.margin), np.bool_)
+        audited[rows] = True
         return audited, n_wrong
 
     def add_lazily(self, n_chosen: int, reading: WatchedLazyReading, codes: list[NDArray[np.int64]]) -> int:
@@ -108,31 +117,36 @@ class Tally:
 
     def merge(self, other: "Tally") -> None:
         """Add what another process has counted of the same model."""
+        if self.n_rows + other.n_rows > MOST_ROWS:
+            raise ValueError(f"Together the watches have counted more than {MOST_ROWS:,} rows. Make a new one.")
         self.counts.merge(other.counts)
         for name in TOTALS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def to_dict(self) -> dict[str, Any]:
-        counted = {name: getattr(self.counts, name).tolist() for name in ("rows", "errors", "recent")}
+        counted = {name: getattr(self.counts, name).tolist() for name in COUNTS}
         return {**{name: getattr(self, name) for name in TOTALS}, **counted}
 
     def restore(self, stated: Mapping[str, Any]) -> None:
         """Take over what ``to_dict`` wrote down; raise a ValueError where it cannot have been counted."""
-        rows, errors = (_counted(stated[name], self.counts.rows.shape) for name in ("rows", "errors"))
-        recent = np.array(stated["recent"], dtype=np.float64)
-        totals = {name: type(getattr(self, name))(stated[name]) for name in TOTALS}
-        sound = recent.shape == self.counts.recent.shape and bool((recent >= 0).all()) and min(totals.values()) >= 0
-        sound = sound and bool(((errors >= 0) & (errors <= rows) & (rows <= rows[0])).all())
-        if not sound or not int(rows[0]) <= totals["n_rows"] <= MOST_ROWS:
+        counted = {name: numbers(stated[name], getattr(self.counts, name)) for name in COUNTS}
+        totals = {name: numbers(stated[name], getattr(self, name)).item() for name in TOTALS}
+        rows, errors = counted["rows"], counted["errors"]
+        if not ((errors <= rows) & (rows <= rows[0])).all() or rows[0] > totals["n_rows"]:
             raise ValueError("its counts contradict one another")
-        self.counts.rows, self.counts.errors, self.counts.recent = rows, errors, recent
+        for name, values in counted.items():
+            setattr(self.counts, name, values)
         for name, value in totals.items():
             setattr(self, name, value)
 
 
-def _counted(values: Sequence[Any], shape: tuple[int, ...]) -> NDArray[np.int64]:
-    """Return counts as an array; raise where they are anything but whole numbers in this shape."""
-    counts = np.array(values)
-    if counts.shape != shape or counts.dtype.kind != "i":
-        raise ValueError("its counts are not whole numbers, or not those of this promise")
-    return counts.astype(np.int64)
+def numbers(stated: Any, like: Any) -> NDArray[Any]:
+    """Return what JSON states in the place of an array or a number, with its shape and type.
+
+    Raise if it states something else, negative numbers, or such large ones that a sum of two could overflow.
+    """
+    like, given = np.asarray(like), np.array(stated)
+    kinds, most = {"b": ("b", 1), "i": ("i", MOST_ROWS), "f": ("if", LARGEST)}[like.dtype.kind]
+    if given.shape != like.shape or given.dtype.kind not in kinds or not ((given >= 0) & (given <= most)).all():
+        raise ValueError(f"it has {str(stated)[:60]!r} in the place of counts")
+    return given.astype(like.dtype)

@@ -4,6 +4,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Callable, Iterable
+from copy import copy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,11 +23,12 @@ from saccade.reading.parameters import RANDOM_STATE, Kinds, check_parameters, in
 from saccade.reading.partitions import is_collection
 from saccade.reading.plan import Plan
 from saccade.reading.sources import Source
+from saccade.reading.tables import take_rows
 from saccade.terminal import printable
 from saccade.watching.audit import Audit, audited_reading
 from saccade.watching.metrics import metrics_of, prometheus
 from saccade.watching.records import ClassWatch, WatchedLazyReading, WatchedReading
-from saccade.watching.tally import State, Tally
+from saccade.watching.tally import State, Tally, numbers
 
 __all__ = ["Watch"]
 
@@ -43,6 +45,9 @@ class Watch:
     With ``promise="classes"`` every class is watched, what it loses and what it has false. ``promise="accuracy"`` is
     about true labels, which production does not have: disagreement with the full model is watched in its place. While
     it stays below delta, accuracy cannot have fallen by more; where it does not, it may still not have.
+
+    A watch belongs to the plan and the parameters that it was made with: these cannot be changed, and once
+    ``attentive`` is fitted again, rows are refused.
 
     Parameters
     ----------
@@ -68,7 +73,8 @@ class Watch:
         Bounds on the share of all rows whose early label is another, each valid at all times with this confidence.
     n_rows, n_audited, n_disagreements : int
     n_incomparable : int
-        Rows that were to be audited but lack a value that only the full model needs. They keep their early label.
+        Rows that were to be audited but have a value that only the full model needs and that it cannot read, such as
+        a missing one. They keep their early label.
     by_class : tuple of ClassWatch; empty unless the promise is by class
     audit_spent : float
         What audited rows of ``predict_lazily`` cost beyond what would have decided them.
@@ -110,11 +116,19 @@ class Watch:
         self.on_broken, self.random_state = on_broken, random_state
         check_parameters(self, self._kinds)
         check_is_fitted(attentive)
+        self._model = copy(attentive)  # keeps its plan when attentive is fitted again
         self._seed = int(check_random_state(random_state).randint(2**31 - 1))
         self._tally = Tally(attentive.certificate_, attentive.classes_.tolist(), confidence)
         self._next_row, self._was_broken, self._all_in_full = 0, False, False
         self._coins = [0, 0]  # the number of the next row that is audited, and how many gaps were drawn
         self._lock = threading.RLock()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self._kinds and name in self.__dict__:
+            raise AttributeError(
+                f"{name!r} of a watch cannot be changed. Make a new one: Watch(attentive, {name}=...)."
+            )
+        super().__setattr__(name, value)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label of each row: of audited rows the full model's."""
@@ -133,14 +147,14 @@ class Watch:
         See ``AttentiveClassifier.predict_lazily``. The result also says which rows were audited, and what that cost.
         """
         start, chosen = self._lazy_start()
-        return self._counted_lazily(ask_all(fetch, rows, concurrency, start), chosen)
+        return self._counted_lazily(ask_all(fetch, rows, concurrency, start), sum(chosen))
 
     async def predict_lazily_async(
         self, fetch: Fetch, rows: Iterable[Any], *, concurrency: int = 1
     ) -> WatchedLazyReading:
         """Do the same as ``predict_lazily`` in a running event loop."""
         start, chosen = self._lazy_start()
-        return self._counted_lazily(await ask_all_async(fetch, rows, concurrency, start), chosen)
+        return self._counted_lazily(await ask_all_async(fetch, rows, concurrency, start), sum(chosen))
 
     @property
     def state(self) -> State:
@@ -184,15 +198,15 @@ class Watch:
 
     @property
     def classes_(self) -> NDArray[Any]:
-        return self.attentive.classes_
+        return self._model.classes_
 
     @property
     def additive_(self) -> Additive:
-        return self.attentive.additive_
+        return self._model.additive_
 
     @property
     def plan_(self) -> Plan:
-        return self.attentive.plan_
+        return self._model.plan_
 
     def merge(self, other: "Watch") -> "Watch":
         """Add what a watch of another process has counted, once; return self.
@@ -216,7 +230,7 @@ class Watch:
     def _part(self, *key: int) -> "Watch":
         """Return a watch without counts for a part of the rows, to be merged; the key decides which are audited."""
         seed = int(np.random.default_rng([self._seed, *key]).integers(2**31 - 1))
-        part = Watch(self.attentive, share=self.share, confidence=self.confidence, random_state=seed)
+        part = Watch(self._model, share=self.share, confidence=self.confidence, random_state=seed)
         part._all_in_full = self._all_in_full
         return part
 
@@ -252,10 +266,9 @@ class Watch:
             if stated["model"] != watch._fingerprint():
                 raise ValueError("it is of another model, or of another promise")
             watch._tally.restore(stated)
-            watch._seed, watch._next_row = int(stated["seed"]), int(stated["next_row"])
-            place, tossed = stated["coins"]
-            watch._coins = [int(place), int(tossed)]
-            watch._all_in_full = bool(stated["all_in_full"])
+            watch._seed, watch._next_row = (int(numbers(stated[name], 0)) for name in ("seed", "next_row"))
+            watch._coins = numbers(stated["coins"], watch._coins).tolist()
+            watch._all_in_full = bool(numbers(stated["all_in_full"], False))
         except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
             raise ValueError(f"This is no watch of this model as to_json writes it: {str(error)[:200]}.") from error
         watch._was_broken = watch.state == "broken"
@@ -294,7 +307,7 @@ class Watch:
 
     def _fingerprint(self) -> str:
         """Return what tells this model, its plan and its promise from others."""
-        certificate = self.attentive.certificate_
+        certificate = self._model.certificate_
         said = (self.classes_.tolist(), certificate.promise, certificate.delta)
         digest = hashlib.sha256(repr(said).encode())
         for values in self.plan_:
@@ -303,14 +316,16 @@ class Watch:
 
     def _chosen(self, n_rows: int) -> NDArray[np.uint32]:
         """Toss the coins of the next rows; return the places of those that are audited."""
+        if self._all_in_full:
+            return np.arange(n_rows, dtype=np.uint32)
         rows = np.empty(n_rows, dtype=np.uint32)
         with self._lock:
             first, self._next_row = self._next_row, self._next_row + n_rows
             count, *self._coins = toss(self._seed, float(self.share), first, n_rows, *self._coins, rows)
         return rows[:count]
 
-    def _audit(self, source: Source) -> Audit:
-        return audited_reading(self.attentive, source, self._chosen(source.shape[0]), all_in_full=self._all_in_full)
+    def _source(self, X: Any) -> Source:
+        return self._model._source(checked_columns(self._model, self._model._as_taken(X), None))
 
     def _reading(self, X: Any, *, skip_bad: bool = False) -> WatchedReading:
         if is_collection(X):
@@ -319,37 +334,42 @@ class Watch:
                 "Use saccade.predict_files(..., watch=watch, client=client), or predict each partition with a watch of "
                 "its own and merge them."
             )
-        self._refuse_if_broken()
-        attentive = self.attentive
-        source = attentive._source(checked_columns(attentive, attentive._as_taken(X), None))
-        audit = self._audit(source)
+        self._check_usable()
+        source = self._source(X)
+        chosen = self._chosen(source.shape[0])
+
+        def some(rows: NDArray[np.intp]) -> tuple[Any, Source]:
+            taken = take_rows(X, rows)
+            return taken, self._source(taken)
+
+        audit = audited_reading(self._model, source, chosen, some)
         if audit.outcome.bad >= 0 and not skip_bad:
-            raise_not_finite(attentive, source, audit.outcome.bad)
+            raise_not_finite(self._model, source, audit.outcome.bad)
         return self._counted(audit)
 
     def _counted(self, audit: Audit) -> WatchedReading:
         with self._lock:
             audited, n_wrong = self._tally.add(audit)
         reading = WatchedReading.of(self.classes_, audit.outcome, audited=audited)
+        reading.label[audited] = self.classes_[audit.codes[audited[audit.chosen]]]
         self._react(reading, n_wrong)
         return reading
 
     def _lazy_start(self) -> tuple[Callable[[], Start], list[bool]]:
         """Return how rows begin, and a list of which of them are chosen, which grows with each."""
-        self._refuse_if_broken()
-        early, full = self.attentive._questions(), self.attentive._questions_in_full()
+        self._check_usable()
+        early, full = self._model._questions(), self._model._questions_in_full()
         chosen: list[bool] = []
 
         def start() -> Start:
             chosen.append(self._chosen(1).size > 0)
-            return Start(early, full if chosen[-1] or self._all_in_full else None)
+            return Start(early, full if chosen[-1] else None)
 
         return start, chosen
 
-    def _counted_lazily(self, asked: list[Asked], chosen: list[bool]) -> WatchedLazyReading:
+    def _counted_lazily(self, asked: list[Asked], n_chosen: int) -> WatchedLazyReading:
         compared = [
-            (row.early, row.full) if chosen and row.full and not (row.early.lacked or row.full.lacked) else None
-            for row, chosen in zip(asked, chosen, strict=True)
+            (row.early, row.full) if row.full and not (row.early.lacked or row.full.lacked) else None for row in asked
         ]
         pairs = [pair for pair in compared if pair is not None]
         audited = np.array([pair is not None for pair in compared], dtype=np.bool_)
@@ -359,11 +379,17 @@ class Watch:
         labels = ([pair[k].label for pair in pairs] for k in range(2))
         codes = [codes_among(np.array(own, self.classes_.dtype), self.classes_).astype(np.int64) for own in labels]
         with self._lock:
-            n_wrong = self._tally.add_lazily(sum(chosen), watched, codes)
+            n_wrong = self._tally.add_lazily(n_chosen, watched, codes)
         self._react(watched, n_wrong)
         return watched
 
-    def _refuse_if_broken(self) -> None:
+    def _check_usable(self) -> None:
+        """Raise where no rows may be read: after another fit, or a broken promise if that raises."""
+        if self.attentive.plan_ is not self._model.plan_ or self.attentive.certificate_ is not self._model.certificate_:
+            raise RuntimeError(
+                "The model was fitted again after this watch was made, so its counts are those of another plan. Make a "
+                "new watch: Watch(attentive)."
+            )
         if self.on_broken == "raise" and self.state == "broken":
             raise PromiseBrokenError(self._message())
 

@@ -14,10 +14,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, TargetEncoder
 
-from saccade.models.categories import Categories, fit_floats, is_missing
+from saccade.models.categories import Categories, fit_floats
 from saccade.models.pipelines.features import Blocks, RefusedError, singles
 from saccade.models.tables.blocks import Block, Constant, Lookup, Made, Raw, dense, mapped
 from saccade.models.tables.maps import Match
+from saccade.reading.distinct import is_missing
 
 __all__ = ["STEPS"]
 

@@ -1,15 +1,27 @@
 """The features between two steps of a pipeline: blocks, and what steps do to them."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.models.tables.blocks import Block, Columns, Made, Raw, expanded, mapped, selected
+from saccade.models.tables.blocks import DOUBLE, Block, Columns, Formula, Made, Raw, expanded, mapped, selected
 from saccade.models.tables.maps import Map, Scale
 
-__all__ = ["Blocks", "RefusedError", "concatenated", "counted", "each", "elementwise", "raw_blocks", "singles", "taken"]
+__all__ = [
+    "Blocks",
+    "RefusedError",
+    "concatenated",
+    "counted",
+    "each",
+    "elementwise",
+    "joined",
+    "raw_blocks",
+    "singles",
+    "taken",
+]
 
 Blocks = list[Block]
 Places = NDArray[np.intp]
@@ -48,13 +60,30 @@ def taken(blocks: Sequence[Block], places: NDArray[np.integer]) -> Blocks:
         own = local[places[new]]
         if isinstance(block.made, Columns):
             scales = tuple(scale[own] for scale in block.made.scales)
-            chosen.append(Block(new, Columns(block.made.each[own], scales)))
+            chosen.append(Block(new, replace(block.made, each=block.made.each[own], scales=scales)))
         elif isinstance(block.made, Raw):
             chosen += [Block(np.array([place]), block.made) for place in new]
         elif new.size:
             same = np.array_equal(own, np.arange(block.width))
             chosen.append(Block(new, block.made if same else selected(block.made, own)))
     return chosen
+
+
+def joined(blocks: Sequence[Block]) -> Blocks:
+    """Return features that a step takes in one array: raw columns know each other from then on."""
+    columns: set[int] = set()
+    for block in blocks:
+        if isinstance(block.made, Columns):
+            columns.update(block.made.each.tolist())
+        else:
+            columns.update(block.made.columns if isinstance(block.made, Raw | Formula) else (DOUBLE,))
+    together = tuple(sorted(columns))
+    return [
+        Block(block.places, replace(block.made, together=together))
+        if isinstance(block.made, Raw | Columns) and not block.made.together
+        else block
+        for block in blocks
+    ]
 
 
 def concatenated(parts: Sequence[Sequence[Block]]) -> Blocks:
@@ -73,7 +102,7 @@ def elementwise(blocks: Sequence[Block], step: Map) -> Blocks:
     for block in blocks:
         own = step[block.places]
         if isinstance(block.made, Columns) and isinstance(own, Scale):
-            made.append(Block(block.places, Columns(block.made.each, (*block.made.scales, own))))
+            made.append(Block(block.places, replace(block.made, scales=(*block.made.scales, own))))
         else:
             made += [Block(one.places, mapped(one.made, step[one.places])) for one in expanded([block])]
     return made

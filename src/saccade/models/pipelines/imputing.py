@@ -1,15 +1,16 @@
 """Steps that say what a missing value counts as, and where one is."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.impute import MissingIndicator, SimpleImputer
 
-from saccade.models.categories import is_missing
 from saccade.models.pipelines.features import Blocks, concatenated, each, taken
 from saccade.models.tables.blocks import Lookup, Made, Raw, mapped
 from saccade.models.tables.maps import Fill, Indicate
+from saccade.reading.distinct import is_missing
 
 __all__ = ["STEPS"]
 
@@ -37,7 +38,7 @@ def indicator(step: MissingIndicator, blocks: Blocks) -> Blocks:
 def _filled(made: Made, missing: Any, value: Any) -> Made:
     gone = None if is_missing(missing) else missing
     if isinstance(made, Raw):
-        return Raw(made.column, (*made.replaced, (gone, _plain(value))))
+        return replace(made, replaced=(*made.replaced, (gone, _plain(value))))
     number = np.nan if gone is None else float(gone)
     return mapped(made, Fill(number, np.array([float(value)])))
 

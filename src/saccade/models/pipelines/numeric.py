@@ -4,6 +4,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+import sklearn
 from sklearn.preprocessing import (
     Binarizer,
     KBinsDiscretizer,
@@ -46,11 +47,14 @@ from saccade.models.tables.maps import (
 
 __all__ = ["STEPS"]
 
+# StandardScaler rounds its numbers to the precision of the rows before it scales them.
+ROUNDS_SCALES = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 8)
+
 
 def standard(step: StandardScaler, blocks: Blocks) -> Blocks:
     n = counted(blocks)
     minus, over = (step.mean_ if step.with_mean else 0.0), (step.scale_ if step.with_std else 1.0)
-    return elementwise(blocks, Scale.of(n, minus=minus, over=over))
+    return elementwise(blocks, Scale.of(n, minus=minus, over=over, rounded=ROUNDS_SCALES))
 
 
 def robust(step: RobustScaler, blocks: Blocks) -> Blocks:

@@ -12,7 +12,7 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from saccade.models.pipelines import encoders, foreign, imputing, numeric
-from saccade.models.pipelines.features import Blocks, RefusedError, concatenated, counted, elementwise, taken
+from saccade.models.pipelines.features import Blocks, RefusedError, concatenated, counted, elementwise, joined, taken
 from saccade.models.tables.maps import Scale
 
 __all__ = ["transformed"]
@@ -46,10 +46,10 @@ def transformed(step: Any, blocks: Blocks, names: Sequence[str] | None) -> Block
     if expected is not None and expected != counted(blocks):
         raise RefusedError(step, f"takes {expected} features, and gets {counted(blocks)} from the step before it.")
     if known is not None:
-        made: Blocks = known(step, blocks)
+        made: Blocks = known(step, joined(blocks))
         return made
     if isinstance(step, SelectorMixin):
-        return taken(blocks, np.flatnonzero(step.get_support()))
+        return taken(joined(blocks), np.flatnonzero(step.get_support()))
     raise RefusedError(step, "mixes the columns of a row, or is not known here, so that no column adds by itself.")
 
 

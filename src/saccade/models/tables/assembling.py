@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from saccade.models.categories import Categories
 from saccade.models.linear import LinearModel
 from saccade.models.tables.blocks import (
+    DOUBLE,
     Block,
     Columns,
     Constant,
@@ -55,6 +56,7 @@ def assemble(
             made, own = _counting(block.made, weights)
             by_columns.setdefault(made.columns, []).append((made, own))
     numbers, categories, as_held = _kinds(by_columns)
+    together = _groups(n_columns, by_columns)
     by_columns = {
         columns: [(_by_number(made, numbers), weights) for made, weights in weighed]
         for columns, weighed in by_columns.items()
@@ -68,7 +70,7 @@ def assemble(
     if all(line is not None for line in lines):
         slopes, constants = (np.stack([line[k] for line in lines if line is not None], axis=1) for k in (0, 1))
         return LinearModel(np.ascontiguousarray(slopes), intercept + constants.sum(axis=1), classes, columns)
-    return TermModel(tuple(terms), np.array(intercept), classes, columns, categories, as_held, n_columns)
+    return TermModel(tuple(terms), np.array(intercept), classes, columns, categories, as_held, n_columns, together)
 
 
 def _linear(
@@ -121,6 +123,16 @@ def _kinds(
     return frozenset(numbers), categories, frozenset(as_held)
 
 
+def _groups(n_columns: int, by_columns: dict[tuple[int, ...], list[Weighed]]) -> NDArray[np.intp]:
+    """Return a number for each column, the same for columns that steps take together; DOUBLE for those of ``Kinds``."""
+    group = np.arange(n_columns)
+    bases = [base for weighed in by_columns.values() for made, _ in weighed for base in _bases(made)]
+    for together in {base.together for base in bases if isinstance(base, Formula)}:
+        members = group[[column for column in together if column != DOUBLE]]
+        group[np.isin(group, members)] = DOUBLE if DOUBLE in together else members.min(initial=n_columns)
+    return group
+
+
 def _bases(made: Lookup | Formula | Foreign) -> list[Lookup | Formula | Foreign]:
     """Return what the features of a block begin with: columns of numbers, of categories, or as they are."""
     if isinstance(made, Formula) and made.inputs:
@@ -145,7 +157,7 @@ def _by_number(made: Lookup | Formula | Foreign, numbers: frozenset[int]) -> Loo
         order = np.argsort(values)
         rows = np.concatenate([order, [values.size, values.size + 1]])
         return Formula((made.column,), (Match(values[order], made.taken[rows]),))
-    if isinstance(made, Formula) and made.inputs:
+    if isinstance(made, Formula):  # which columns a step takes together is known by now
         return Formula(made.columns, made.maps, tuple(_by_number(block, numbers) for block in made.inputs))
     return made
 

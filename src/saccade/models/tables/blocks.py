@@ -12,10 +12,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from saccade.models.categories import is_missing
 from saccade.models.tables.maps import Fill, Map, Scale, Select
+from saccade.reading.distinct import is_missing
 
 __all__ = [
+    "DOUBLE",
     "Block",
     "Columns",
     "Constant",
@@ -39,6 +40,10 @@ Places = NDArray[np.intp]
 MOST_DENSE = 20_000_000
 # What gives the values of a column: numbers with NaN for what is missing, codes, or whatever the column holds.
 Values = Callable[[int], NDArray[Any]]
+# The columns that the first step takes in one array, with DOUBLE where it takes features of double precision as well:
+# numbers are in single precision only if all of these are.
+Together = tuple[int, ...]
+DOUBLE = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +52,7 @@ class Raw:
 
     column: int
     replaced: tuple[tuple[Any, Any], ...] = ()
+    together: Together = ()
 
     @property
     def columns(self) -> tuple[int, ...]:
@@ -96,6 +102,7 @@ class Formula:
     columns: tuple[int, ...]
     maps: tuple[Map, ...] = ()
     inputs: tuple["Lookup | Formula | Foreign", ...] = ()  # none: the column itself, as a number
+    together: Together = ()
 
     def features(self, values: Values) -> Reals:
         if self.inputs:
@@ -145,6 +152,7 @@ class Columns:
 
     each: Places  # the column of each feature
     scales: tuple[Scale, ...] = ()
+    together: Together = ()
 
     def line(self) -> tuple[Reals, Reals]:
         """Return what each column is multiplied with, and what is then added."""
@@ -158,7 +166,7 @@ class Columns:
         """Return one of the features by itself."""
         column = int(self.each[feature])
         maps = tuple(scale[np.array([feature])] for scale in self.scales)
-        return Formula((column,), maps) if maps else Raw(column)
+        return Formula((column,), maps, (), self.together) if maps else Raw(column, (), self.together)
 
 
 Made = Raw | Lookup | Formula | Foreign | Constant
@@ -200,7 +208,7 @@ def as_numbers(raw: Raw) -> Formula:
         Fill(np.nan if before is None else float(before), np.array([np.nan if after is None else float(after)]))
         for before, after in raw.replaced
     )
-    return Formula((raw.column,), fills)
+    return Formula((raw.column,), fills, (), raw.together)
 
 
 def mapped(made: Made, step: Map) -> Lookup | Formula | Constant:

@@ -1,7 +1,8 @@
 """What fitted steps do to features, as arrays: one map a kind of step, computed as scikit-learn computes it.
 
-A map takes features (rows, m) in double precision and returns features (rows, m'), each of which depends on one of
-those that it takes, but for ``Monomials``. NaN is a missing value, or one that a step refuses.
+A map takes features (rows, m) and returns features (rows, m'), each of which depends on one of those that it takes,
+but for ``Monomials``. NaN is a missing value, or one that a step refuses. Features in single precision stay so, and are
+rounded where scikit-learn rounds them, because a threshold behind a map may lie between two roundings.
 """
 
 from dataclasses import dataclass
@@ -83,18 +84,27 @@ class Scale:
     over: Reals
     times: Reals
     plus: Reals
+    rounded: bool = False  # whether these numbers are rounded to the precision of the features first
 
     width = None
 
     @classmethod
-    def of(cls, n: int, *, minus: Any = 0.0, over: Any = 1.0, times: Any = 1.0, plus: Any = 0.0) -> "Scale":
-        return cls(*(np.broadcast_to(np.asarray(part, np.float64), (n,)) for part in (minus, over, times, plus)))
+    def of(
+        cls, n: int, *, minus: Any = 0.0, over: Any = 1.0, times: Any = 1.0, plus: Any = 0.0, rounded: bool = False
+    ) -> "Scale":
+        made = (np.broadcast_to(np.asarray(part, np.float64), (n,)) for part in (minus, over, times, plus))
+        minus, over, times, plus = made
+        return cls(minus, over, times, plus, rounded)
 
     def __call__(self, features: Reals) -> Reals:
-        return (features - self.minus) / self.over * self.times + self.plus
+        for operation, numbers in zip(
+            (np.subtract, np.divide, np.multiply, np.add), (self.minus, self.over, self.times, self.plus), strict=True
+        ):
+            features = _like(operation(features, _like(numbers, features) if self.rounded else numbers), features)
+        return features
 
     def __getitem__(self, places: NDArray[np.intp]) -> "Scale":
-        return Scale(self.minus[places], self.over[places], self.times[places], self.plus[places])
+        return Scale(self.minus[places], self.over[places], self.times[places], self.plus[places], self.rounded)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +117,7 @@ class Clip:
     width = None
 
     def __call__(self, features: Reals) -> Reals:
-        return np.clip(features, self.low, self.high)
+        return _like(np.clip(features, self.low, self.high), features)
 
     def __getitem__(self, places: NDArray[np.intp]) -> "Clip":
         return Clip(self.low[places], self.high[places])
@@ -123,7 +133,7 @@ class Fill:
     width = None
 
     def __call__(self, features: Reals) -> Reals:
-        return np.where(_is(features, self.missing), self.value, features)
+        return _like(np.where(_is(features, self.missing), self.value, features), features)
 
     def __getitem__(self, places: NDArray[np.intp]) -> "Fill":
         return Fill(self.missing, self.value[places])
@@ -172,7 +182,7 @@ class Threshold:
     width = None
 
     def __call__(self, features: Reals) -> Reals:
-        return np.where(np.isnan(features), np.nan, features > self.value)
+        return np.where(np.isnan(features), np.nan, features > _like(self.value, features))
 
     def __getitem__(self, places: NDArray[np.intp]) -> "Threshold":
         return Threshold(self.value[places])
@@ -231,7 +241,7 @@ class Monomials:
         return int(self.powers.shape[0])
 
     def __call__(self, features: Reals) -> Reals:
-        made = np.ones((features.shape[0], self.powers.shape[0]))
+        made = np.ones((features.shape[0], self.powers.shape[0]), features.dtype)
         for k, powers in enumerate(self.powers):
             for j in np.flatnonzero(powers):
                 made[:, k] *= features[:, j] ** int(powers[j])
@@ -301,7 +311,7 @@ class Quantiles:
         if self.normal:
             ends = ndtri(BOUNDS_THRESHOLD - np.spacing(1)), ndtri(1 - (BOUNDS_THRESHOLD - np.spacing(1)))
             share = np.clip(ndtri(share), *ends)
-        return np.where(np.isnan(x), np.nan, share)[:, None]
+        return _like(np.where(np.isnan(x), np.nan, share)[:, None], features)
 
     def __getitem__(self, places: NDArray[np.intp]) -> "Quantiles":
         return self
@@ -319,6 +329,8 @@ class Power:
     def __call__(self, features: Reals) -> Reals:
         made = np.empty_like(features)
         for j, exponent in enumerate(self.exponents):
+            if exponent == np.float32(exponent):  # fitted in single precision, in which it also counts
+                exponent = features.dtype.type(exponent)
             with np.errstate(invalid="ignore", divide="ignore"):
                 x = features[:, j]
                 made[:, j] = boxcox(np.where(x > 0, x, np.nan), exponent) if self.box_cox else _yeo_johnson(x, exponent)
@@ -345,11 +357,16 @@ class Elementwise:
         return self
 
 
+def _like(values: NDArray[Any], features: Reals) -> Reals:
+    """Return values in the precision of some features."""
+    return values.astype(features.dtype, copy=False)
+
+
 def _yeo_johnson(x: Reals, exponent: float) -> Reals:
     if np.isnan(exponent):  # a constant feature is left as it is
         return x
     upper, lower = np.maximum(x, 0.0), np.minimum(x, 0.0)
-    near = np.spacing(1.0)
+    near = np.finfo(np.result_type(x, exponent)).eps
     above = np.log1p(upper) if abs(exponent) < near else np.expm1(exponent * np.log1p(upper)) / exponent
     other = 2.0 - exponent
     below = -np.log1p(-lower) if abs(other) <= near else -np.expm1(other * np.log1p(-lower)) / other

@@ -35,6 +35,7 @@ class TermModel:
     # Columns that a transformer takes as they are.
     as_held: frozenset[int] = field(default=frozenset(), repr=False)
     n_columns: int = 0
+    together: NDArray[np.intp] | None = None  # see ``Kinds``
 
     parts_are_columns: ClassVar[bool] = False
     of_trees: ClassVar[bool] = False
@@ -51,7 +52,7 @@ class TermModel:
 
     @cached_property
     def kinds(self) -> Kinds:
-        return Kinds(self.n_columns, self.categories, self.as_held)
+        return Kinds(self.n_columns, self.categories, self.as_held, self.together)
 
     @cached_property
     def coef(self) -> Reals:

@@ -1,8 +1,9 @@
 """A function of one number in pieces, each a polynomial: what scalers, bins and splines make of a column."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,8 @@ from saccade.models.tables.maps import (
 __all__ = ["Pieces", "least_numbers", "pieces_of"]
 
 Reals = NDArray[np.float64]
+Precision = type[np.float64] | type[np.float32]
+PRECISIONS: tuple[Precision, ...] = (np.float64, np.float32)
 Weighed = tuple[Formula, Reals]  # features, and the weights of each in each score, (scores, features)
 
 # Polynomials of a higher degree are left to the maps themselves.
@@ -41,6 +44,7 @@ class Pieces:
     """Polynomials in x - origin, one for each interval between edges; an edge belongs to the interval above it."""
 
     edges: Reals  # (pieces - 1,) ascending
+    single: Reals  # the same for numbers in single precision, which steps round otherwise
     origin: Reals  # (pieces,)
     coefficients: Reals  # (pieces, scores, degree + 1), the constants first
     missing: Reals  # (scores,) where there is no number; NaN where that is refused
@@ -62,7 +66,8 @@ class Pieces:
 
     def write(self, values: Reals, out: NDArray[np.floating]) -> None:
         """Write the values of all scores, (values, scores)."""
-        evaluate_pieces(values, self.edges, self.origin, self.coefficients, self.missing, out)
+        edges = self.single if values.dtype == np.float32 else self.edges
+        evaluate_pieces(values.astype(np.float64, copy=False), edges, self.origin, self.coefficients, self.missing, out)
 
 
 class _Shape(Enum):
@@ -77,7 +82,7 @@ class _Shape(Enum):
 class _Walked:
     """What is known after some maps."""
 
-    edges: Reals
+    edges: Reals  # (edges, 2), of numbers in double and in single precision
     degree: int
     shape: _Shape
 
@@ -88,15 +93,18 @@ def pieces_of(weighed: Sequence[Weighed]) -> Pieces | None:
     known = [one for one in walked if one is not None and one.degree <= MOST_DEGREE]
     if len(known) < len(walked):
         return None
-    edges = np.unique(np.concatenate([one.edges for one in known]))
-    return _interpolated(weighed, edges, max(one.degree for one in known))
+    edges, single = np.nan_to_num(np.unique(np.concatenate([one.edges for one in known]), axis=0).T)
+    if (np.diff(edges) == 0).any() or (np.diff(single) < 0).any():  # rounding puts them into another order
+        return None
+    pieces = _interpolated(weighed, np.ascontiguousarray(edges), max(one.degree for one in known))
+    return pieces and replace(pieces, single=np.ascontiguousarray(single))
 
 
 def _walk(formula: Formula) -> _Walked | None:
     """Return what is known of the features that a formula makes of a number."""
     if formula.inputs or len(formula.columns) > 1:
         return None
-    walked: _Walked | None = _Walked(np.zeros(0), 1, _Shape.RISING)
+    walked: _Walked | None = _Walked(np.zeros((0, 2)), 1, _Shape.RISING)
     for k, step in enumerate(formula.maps):
         walked = None if walked is None else _walk_on(walked, step, Formula(formula.columns, formula.maps[:k]))
     return walked
@@ -121,8 +129,8 @@ def _walk_on(walked: _Walked, step: Map, before: Formula) -> _Walked | None:
     if shape is not _Shape.RISING:
         return None
     found = [_reached(before, j, levels) for j, levels in enumerate(_levels(step))]
-    edges = np.unique(np.concatenate([edges, *found]))
-    edges = edges[np.isfinite(edges)]
+    edges = np.concatenate([edges, *found])
+    edges = edges[np.isfinite(edges[:, 0])]
     if isinstance(step, Clip):
         return _Walked(edges, degree, _Shape.RISING)
     if isinstance(step, Splines):
@@ -134,53 +142,71 @@ def _walk_on(walked: _Walked, step: Map, before: Formula) -> _Walked | None:
 
 
 def _levels(step: Map) -> list[Reals]:
-    """Return where each feature that a map takes changes from one polynomial to another: at these and above."""
+    """Return where each feature that a map takes changes from one polynomial to another: at these and above.
+
+    (levels, 2) for each: of features in double and in single precision.
+    """
     if isinstance(step, Clip):
         ends = np.broadcast_arrays(step.low, step.high)
-        return [np.array([low, high]) for low, high in zip(*ends, strict=True)]
+        return [_as_they_are([low, high]) for low, high in zip(*ends, strict=True)]
     if isinstance(step, Bins):
-        return [step.edges]
+        return [_as_they_are(step.edges)]
     if isinstance(step, Threshold):
-        return [np.nextafter([value], np.inf) for value in step.value]
+        return [_rounded(value)[1:] for value in step.value]
     if isinstance(step, Match):
-        return [np.concatenate([step.values, np.nextafter(step.values, np.inf)])]
+        return [_as_they_are(np.concatenate([step.values, np.nextafter(step.values, np.inf)]))]
     if isinstance(step, Splines):
         inner = step.knots[(step.knots > step.low) & (step.knots < step.high)]
-        return [np.concatenate([[step.low], inner, np.nextafter([step.high], np.inf)])]
+        return [_as_they_are(np.concatenate([[step.low], inner, np.nextafter([step.high], np.inf)]))]
     if isinstance(step, Fill | Indicate):
-        point = np.array([step.missing, np.nextafter(step.missing, np.inf)])
-        return [point] * (step.value.size if isinstance(step, Fill) else 1)
+        return [_rounded(step.missing)] * (step.value.size if isinstance(step, Fill) else 1)
     return []
 
 
+def _as_they_are(levels: Any) -> Reals:
+    """Return levels that features of any precision are compared with as they are."""
+    return np.stack([levels, levels], axis=1)
+
+
+def _rounded(value: float) -> Reals:
+    """Return a value that is rounded to the precision of the features, and the next number."""
+    values = [precision(value) for precision in PRECISIONS]
+    return np.array([values, [np.nextafter(value, np.inf, dtype=value.dtype) for value in values]], dtype=np.float64)
+
+
 def _reached(before: Formula, feature: int, levels: Reals) -> Reals:
-    """Return the least number at which a feature that rises reaches each level; infinity where none does."""
-    if not before.maps:
-        return levels
-    return least_numbers(lambda numbers: _features(before, numbers)[:, feature] >= levels, levels.size)
+    """Return the least numbers, (levels, 2), at which a feature that rises reaches each level; infinity if none do."""
+
+    def least(of: Reals, precision: Precision) -> Reals:
+        if not before.maps and precision is np.float64:
+            return of
+        return least_numbers(lambda numbers: _features(before, numbers)[:, feature] >= of, of.size, precision)
+
+    return np.stack([least(of, precision) for of, precision in zip(levels.T, PRECISIONS, strict=True)], axis=1)
 
 
-def least_numbers(holds: Callable[[Reals], NDArray[np.bool_]], count: int) -> Reals:
+def least_numbers(holds: Callable[[Reals], NDArray[np.bool_]], count: int, precision: Precision = np.float64) -> Reals:
     """Return the least numbers for which something holds, each of several; it holds for all greater ones, too.
 
     Numbers are halved in their order as bits, which is that of their values. Infinite where it never holds, or always.
     """
-    low, high = (np.full(count, end, dtype=np.int64) for end in _ordered(np.array([-np.inf, np.inf])))
+    low, high = (np.full(count, end) for end in _ordered(np.array([-np.inf, np.inf], dtype=precision)))
     while (high > low + 1).any():
         middle = (low >> 1) + (high >> 1) + (low & high & 1)  # the difference would overflow
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):  # a scale may be zero in single precision
             above = holds(_numbers(middle))
         low, high = np.where(above, low, middle), np.where(above, middle, high)
-    return _numbers(high)
+    return _numbers(high).astype(np.float64)
 
 
-def _ordered(numbers: Reals) -> NDArray[np.int64]:
-    bits = numbers.view(np.int64)
-    return np.where(bits < 0, np.int64(-(2**63)) - bits, bits)
+def _ordered(numbers: NDArray[np.floating]) -> NDArray[np.signedinteger]:
+    bits = numbers.view(f"i{numbers.itemsize}")
+    return np.where(bits < 0, np.iinfo(bits.dtype).min - bits, bits)
 
 
-def _numbers(ordered: NDArray[np.int64]) -> Reals:
-    numbers: Reals = np.where(ordered < 0, np.int64(-(2**63)) - ordered, ordered).view(np.float64)
+def _numbers(ordered: NDArray[np.signedinteger]) -> Reals:
+    bits = np.where(ordered < 0, np.iinfo(ordered.dtype).min - ordered, ordered)
+    numbers: Reals = bits.view(f"f{ordered.itemsize}")
     return numbers
 
 
@@ -200,7 +226,7 @@ def _interpolated(weighed: Sequence[Weighed], edges: Reals, degree: int) -> Piec
     with np.errstate(all="ignore"):  # of numbers whose cubes are no numbers
         made = np.linalg.solve(powers, values) / length[:, None, None] ** np.arange(degree + 1)[:, None]
     made[narrow, 1:] = 0.0
-    pieces = Pieces(edges, origin, np.ascontiguousarray(made.transpose(0, 2, 1)), missing)
+    pieces = Pieces(edges, edges, origin, np.ascontiguousarray(made.transpose(0, 2, 1)), missing)
     if degree == 0:
         return pieces
     own = _summed(weighed, between.ravel()).reshape(*between.shape, -1)

@@ -13,9 +13,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from saccade.exceptions import NotNumbersError
-from saccade.models.categories import Categories, is_missing
+from saccade.models.categories import Categories
+from saccade.models.tables.blocks import DOUBLE
 from saccade.reading.arrays import Selection
-from saccade.reading.sparse import CsrSource
+from saccade.reading.distinct import is_missing
+from saccade.reading.sparse import CsrSource, without_duplicates
 from saccade.reading.tables import Table, as_table
 from saccade.reading.texts import Texts
 
@@ -39,6 +41,15 @@ class Kinds:
     n_columns: int
     categories: Mapping[int, Categories]
     as_held: frozenset[int] = frozenset()
+    # (columns,) the same number for columns that steps take in one array: they are read in single precision if all of
+    # them have no more. DOUBLE for those that are read in double precision anyway; None if all are.
+    together: NDArray[np.intp] | None = None
+
+    def taken_with(self, column: int) -> NDArray[np.intp]:
+        """Return the columns whose precision matters to a column, itself among them; none if it is double anyway."""
+        if self.together is None or self.together[column] == DOUBLE:
+            return np.zeros(0, dtype=np.intp)
+        return np.flatnonzero(self.together == self.together[column])
 
     def none_of(self, column: int, n_rows: int) -> NDArray[Any]:
         """Return a column that is missing in all rows."""
@@ -68,7 +79,7 @@ class _ArrayColumns:
         self.n_rows = X.shape[0]
 
     def some(self, column: int, rows: Rows) -> NDArray[Any]:
-        return _as_taken(_some(self._X[:, column], rows), column, self._kinds)
+        return _as_taken(_some(self._X[:, column], rows), column, self._kinds, single=self._X.dtype == np.float32)
 
     def take(self, rows: Selection) -> "_ArrayColumns":
         return _ArrayColumns(self._X[rows], self._kinds)
@@ -88,11 +99,14 @@ class _TableColumns:
         self._selection = selection  # None: all rows
         self.n_rows = table.shape[0] if selection is None else np.arange(table.shape[0])[selection].size
         self._made: dict[int, NDArray[Any]] = {}  # columns whose every row was looked up
+        self._single: dict[int, bool] = {}
         self._texts = {} if texts is None else texts  # of all rows of the table, whatever the selection
 
     def some(self, column: int, rows: Rows) -> NDArray[Any]:
         if column not in self._kinds.categories:
-            return _as_taken(self._values(column, rows), column, self._kinds, self._table.name)
+            values = self._values(column, rows)
+            single = values.dtype == np.float32 and self._is_single(column)
+            return _as_taken(values, column, self._kinds, self._table.name, single=single)
         known, few = self._kinds.categories[column].texts, rows.size * FEW < self.n_rows
         texts = None if known is None else self._texts_of(column, few)
         if known is not None and texts is not None:
@@ -103,6 +117,13 @@ class _TableColumns:
             return self._codes(column, self._of_table(rows))
         self._made[column] = self._codes(column, self._selection)
         return _some(self._made[column], rows)
+
+    def _is_single(self, column: int) -> bool:
+        """Return whether all columns that a step takes with this one fit into single precision."""
+        if column not in self._single:
+            together = self._kinds.taken_with(column).tolist()
+            self._single[column] = bool(together) and all(map(self._table.fits_single, together))
+        return self._single[column]
 
     def _texts_of(self, column: int, few: bool) -> Texts | None:
         if column not in self._texts:
@@ -120,12 +141,12 @@ class _TableColumns:
         return _some(self._made[column], rows)
 
     def _codes(self, column: int, rows: Selection | None) -> Codes:
-        categories = self._kinds.categories[column]
+        categories, name = self._kinds.categories[column], self._table.name(column)
         if categories.are_numbers and self._table.are_numbers(column):
             values = self._table.values(column)
-            return _codes_of(values if rows is None else values[rows], categories)
+            return _codes_of(values if rows is None else values[rows], categories, name)
         own, different = self._table.different(column, rows)
-        return np.append(_looked_up(different, categories), categories.values.size + 1)[own]  # -1 is missing
+        return np.append(_looked_up(different, categories, name), categories.values.size + 1)[own]  # -1 is missing
 
     def _of_table(self, rows: Rows) -> NDArray[np.intp]:
         """Return the numbers of some rows in the table itself."""
@@ -143,14 +164,14 @@ class _SparseColumns:
     """A sparse matrix."""
 
     def __init__(self, X: Any, kinds: Kinds) -> None:
-        self._X, self._kinds = X.tocsc(), kinds
+        self._X, self._kinds = without_duplicates(X).tocsc(), kinds
         self.n_rows = X.shape[0]
 
     def some(self, column: int, rows: Rows) -> NDArray[Any]:
-        values = np.zeros(self.n_rows)
+        values = np.zeros(self.n_rows, np.float32 if self._X.dtype == np.float32 else np.float64)
         stored = slice(self._X.indptr[column], self._X.indptr[column + 1])
-        np.add.at(values, self._X.indices[stored], self._X.data[stored])
-        return _as_taken(values[rows], column, self._kinds)
+        values[self._X.indices[stored]] = self._X.data[stored]
+        return _as_taken(values[rows], column, self._kinds, single=values.dtype == np.float32)
 
     def take(self, rows: Selection) -> "_SparseColumns":
         return _SparseColumns(self._X[rows], self._kinds)
@@ -175,20 +196,27 @@ def _some(values: NDArray[Any], rows: Rows) -> NDArray[Any]:
     return values[rows]
 
 
-def _as_taken(values: NDArray[Any], column: int, kinds: Kinds, name: Callable[[int], str | int] = int) -> NDArray[Any]:
+def _as_taken(
+    values: NDArray[Any], column: int, kinds: Kinds, name: Callable[[int], str | int] = int, *, single: bool
+) -> NDArray[Any]:
     """Return values of a column as terms take them."""
     if column in kinds.as_held:
         return values
     categories = kinds.categories.get(column)
     if categories is not None:
-        return _codes_of(values, categories)
+        return _codes_of(values, categories, name(column))
     if values.dtype.kind in "fiub" or _are_plain(values):
-        return np.ascontiguousarray(values, dtype=np.float64)
+        return np.ascontiguousarray(values, dtype=np.float32 if single else np.float64)
     try:
-        return np.array([np.nan if is_missing(value) else _number(value) for value in values.tolist()])
+        return np.array([np.nan if is_missing(value) else _number(value) for value in _listed(values)])
     except (TypeError, ValueError):
-        wrong = next(value for value in values.tolist() if not is_missing(value) and not _is_number(value))
+        wrong = next(value for value in _listed(values) if not is_missing(value) and not _is_number(value))
         raise NotNumbersError(f"Column {name(column)!r} holds {wrong!r}, and the model takes it as a number.") from None
+
+
+def _listed(values: NDArray[Any]) -> list[Any]:
+    """Return values as Python's objects; of dates and times not the integers that NumPy makes of some of them."""
+    return list(values) if values.dtype.kind in "mM" else values.tolist()
 
 
 def _are_plain(values: NDArray[Any]) -> bool:
@@ -205,26 +233,28 @@ def _is_number(value: Any) -> bool:
 
 
 def _number(value: Any) -> float:
-    if isinstance(value, str | bytes):
-        raise TypeError("a text is no number, even where one is written in it")
+    if isinstance(value, str | bytes | np.datetime64 | np.timedelta64):
+        raise TypeError("not a number, even if one is written in it")
     return float(value)
 
 
-def _codes_of(values: NDArray[Any], categories: Categories) -> Codes:
+def _codes_of(values: NDArray[Any], categories: Categories, name: str | int) -> Codes:
     if categories.fit_floats and _are_plain(values):
         values = values.astype(np.float64)
     if values.dtype.kind in "fiub":
         if categories.are_numbers:
             return _matched(values, categories)
         different, place = np.unique(values, return_inverse=True)
-        return np.append(_looked_up(different, categories), categories.values.size + 1)[place]
+        return np.append(_looked_up(different, categories, name), categories.values.size + 1)[place]
     codes = categories.codes
-    other, missing = categories.values.size, categories.values.size + 1
-    listed = values.tolist()
-    return np.array(
-        [int(codes[value]) if value in codes else missing if is_missing(value) else other for value in listed],
-        dtype=np.intp,
-    )
+
+    def code(value: Any) -> int:
+        if is_missing(value):
+            return categories.values.size + 1
+        categories.check_kind(value, name)
+        return int(codes.get(value, categories.values.size))
+
+    return np.array([code(value) for value in _listed(values)], dtype=np.intp)
 
 
 def _matched(values: NDArray[Any], categories: Categories) -> Codes:
@@ -247,10 +277,10 @@ def _matched(values: NDArray[Any], categories: Categories) -> Codes:
     return code
 
 
-def _looked_up(different: NDArray[Any], categories: Categories) -> Codes:
+def _looked_up(different: NDArray[Any], categories: Categories, name: str | int) -> Codes:
     """Return the codes of values that are all different."""
     return (
-        _codes_of(different, categories)
+        _codes_of(different, categories, name)
         if different.dtype.kind not in "fiub" or categories.are_numbers
         else (
             np.array(

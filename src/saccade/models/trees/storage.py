@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from saccade.kernels.blocks import gather
 from saccade.kernels.tree_columns import gather_columns, mark_zeros, scatter_rows
-from saccade.models.categories import FEWEST_TO_JUDGE, Categories, is_missing
+from saccade.models.categories import Categories
 from saccade.reading.arrays import FLOATS_AND_BYTES, ArraySource, Selection, as_read_only
-from saccade.reading.sparse import CsrSource
+from saccade.reading.sparse import CsrSource, without_duplicates
 from saccade.reading.tables import ColumnSource, Table, as_table
 
 __all__ = ["BLOCK", "BLOCK_OF_LARGE_TREES", "Direct", "Layout", "Rows", "Slots", "Storage", "storage_of"]
@@ -162,10 +162,7 @@ class _CsrStorage:
     direct: Direct | None = None
 
     def __init__(self, X: Any, layout: Layout) -> None:
-        self._X, self._layout = as_read_only(X), layout
-        if not X.has_canonical_format:
-            self._X = X.copy()
-            self._X.sum_duplicates()
+        self._X, self._layout = as_read_only(without_duplicates(X)), layout
         self.n_rows = X.shape[0]
 
     def gather(self, slots: Slots, rows: Rows, size: int, out: NDArray[np.floating]) -> None:
@@ -224,27 +221,11 @@ def _coded(columns: ColumnSource, table: Table | None, layout: Layout) -> Column
         if held is not None:
             return _translated(*held, categories)
         values = table.values(part)
-        codes = _looked_up(values, categories)
-        _check_known(part, values, codes, categories)
-        return codes
+        for value in list(values) if values.dtype.kind in "mM" else values.tolist():
+            categories.check_kind(value, table.name(part))
+        return _looked_up(values, categories)
 
     return ColumnSource(columns.shape, fetch)
-
-
-def _check_known(part: int, values: NDArray[Any], codes: NDArray[np.float64], categories: Categories) -> None:
-    """Raise where a column holds no category of a library that takes categories from columns of categories alone.
-
-    A few rows may all have a category that is new; but no category is a number where those of the model are texts.
-    """
-    if categories.numbers_too or not codes.size or not np.isnan(codes).all():
-        return
-    others = [value for value in values.tolist() if not is_missing(value)]
-    texts = isinstance(categories.values.flat[0], str)
-    if any(isinstance(value, str) != texts for value in others) or len(others) >= FEWEST_TO_JUDGE:
-        raise ValueError(
-            f"Column {part} of X holds {others[0]!r}, which is no category that the model was fitted on, nor are the "
-            f"others: {categories.some}. Make it a column of categories, as it was for fit."
-        )
 
 
 def _translated(codes: NDArray[np.integer], names: NDArray[Any], categories: Categories) -> NDArray[np.float64]:
