@@ -1,7 +1,4 @@
-"""Whether somebody asked to see what is being done, and where that is written: a terminal, and nothing else.
-
-And what a terminal may be shown of names, labels and messages that somebody else may have written.
-"""
+"""Progress on a terminal, where it was asked for, and text that is safe to print on one."""
 
 import os
 import sys
@@ -9,7 +6,7 @@ from contextlib import suppress
 
 __all__ = ["SAVES_NOTHING", "WIPE", "is_watched", "printable", "printable_lines", "show_progress", "write"]
 
-# What plans and certificates say.
+# Plans and certificates print this sentence.
 SAVES_NOTHING = "Reads nearly everything: early exit saves nothing here."
 # Back to the beginning of the line, and empty it.
 WIPE = "\r\033[K"

@@ -33,7 +33,7 @@ BLANK = "0" * 64
 # The header's first field, as it stands in the file: JSON within a JSON string.
 _WRITTEN_DIGEST = re.compile(rb'\{\\"' + DIGEST.encode() + rb'\\": \\"([0-9a-f]{64})\\"')
 _CHUNK = 2**20
-# What other files are, by how they begin.
+# Other kinds of files, by their first bytes.
 STARTS = {
     b"\x80": "a pickle, as pickle and joblib write it",
     b"\x1f\x8b": "compressed (gzip)",
@@ -143,7 +143,7 @@ def read_archive(path: str | os.PathLike[str]) -> Archive:
 
 
 def _kind_of(path: str | os.PathLike[str]) -> str:
-    """Return in words what a file is that is not ours, by how it begins."""
+    """Return the kind of a file that saccade did not write, from its first bytes."""
     with open(path, "rb") as file:
         head = file.read(256)
     if not head:
@@ -157,7 +157,7 @@ def _kind_of(path: str | os.PathLike[str]) -> str:
 
 
 def _is_text(head: bytes) -> bool:
-    """Whether a file that begins so holds text; the beginning may end within a character."""
+    """Return whether the first bytes of a file are text; the last character may be cut off."""
     try:
         text = getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:

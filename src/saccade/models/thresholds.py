@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
+from saccade.models.tables.pieces import least_numbers
+
 __all__ = ["Threshold", "at_threshold", "innermost", "step_inside", "threshold_of"]
 
 # A score that equals the threshold has reached it, in scikit-learn, and a margin of 0 stands for the first class here.
@@ -27,10 +29,11 @@ class Threshold(NamedTuple):
     on_probability: bool  # else on the margin
     positive: Any = None  # a label; None for the second class
 
-    def margin(self, model: Any, classes: NDArray[Any], at: Callable[[float], float]) -> float:
+    def margin(self, model: Any, classes: NDArray[Any], at: Callable[[float], float], *, exact: bool = False) -> float:
         """Return the margin of the second class above which a row gets this class, for the model that decides.
 
-        ``at`` gives the margin at which the second class has a probability.
+        ``at`` gives the margin at which the second class has a probability: the least one, to the bit, if it is
+        ``exact``.
         """
         if classes.size != 2:
             raise ValueError(
@@ -40,10 +43,13 @@ class Threshold(NamedTuple):
         first = self.positive is not None and self.positive == classes[0]
         if self.on_probability:
             probability = self._checked(model)
-            # The first class has it where the second's is no higher than the rest.
-            margin = at(float(np.nextafter(1 - probability, 1)) if first else probability)
+            if first:  # the second class has the rest
+                probability = float(least_numbers(lambda second: 1 - second < self.value, 1)[0])
+            margin = at(probability)
         else:
             margin = -self.value if first else self.value
+        if exact:
+            return float(np.nextafter(margin, -np.inf))
         beside = NEXT_TO * max(1.0, abs(margin))
         return margin + beside if first else margin - beside
 

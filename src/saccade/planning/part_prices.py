@@ -1,4 +1,4 @@
-"""What the parts of a model cost, by what its columns cost; and what rows do that are read by a plan."""
+"""Costs of a model's parts, and of rows that a plan has read, from the costs of columns."""
 
 from collections.abc import Callable
 from typing import Any
@@ -30,7 +30,7 @@ Flags = NDArray[np.bool_]
 
 # So many rows say how rows divide at a node.
 MOST_ROWS = 2000
-# Of so many rows times columns, or parts, it is said at once which are asked for.
+# Rows are processed in blocks of at most this many values: rows times columns, or parts.
 MOST_ASKED = 2**22
 
 
@@ -77,9 +77,9 @@ def _of_terms(additive: TermModel, prices: Prices, n_rows: int) -> Prices | Path
 
 
 def row_costs(additive: Additive, plan: Plan, prices: Prices, X: Any, source: Source, outcome: Outcome) -> Reals:
-    """Return what each row of X costs that was read by a plan: what an inquiry spends on it.
+    """Return the cost of each row of X, which a plan has read: the amount that an inquiry about the row spends.
 
-    A purchase is paid for once, and a value that is missing costs nothing.
+    Each purchase is paid for once, and missing values cost nothing.
     """
     demanded, missing_in = additive.columns_of(plan.demanded), _missing_in(X, getattr(additive, "absent", 0.0))
     gaps = {column: missing_in(column) for column in demanded[additive.takes_missing[demanded]].tolist()}
@@ -99,7 +99,10 @@ def row_costs(additive: Additive, plan: Plan, prices: Prices, X: Any, source: So
 
 
 def _missing_in(X: Any, absent: float) -> Callable[[int], Flags]:
-    """Return what says in which rows a column has no value; ``absent`` is what a sparse matrix does not store."""
+    """Return a function that gives the rows without a value in a column.
+
+    ``absent`` is the value of entries that a sparse matrix does not store.
+    """
     if (table := X if isinstance(X, Table) else as_table(X)) is not None:
         return table.missing
     if sp.issparse(X):
@@ -143,7 +146,7 @@ def tree_order(plan: Plan, model: TreeModel) -> NDArray[np.int64]:
 
 
 def _asked_by_exit(additive: Additive, plan: Plan, source: Source, outcome: Outcome) -> Callable[[slice], Flags]:
-    """Return what says which columns some rows asked for: those of the checkpoints up to the one that decided them."""
+    """Return a function that gives the columns some rows needed, (rows, columns): those up to their last checkpoint."""
     if isinstance(source, CsrSource):
         outcome = _read_as_asked(plan, source)
     stages = stages_of(plan, additive.columns_of, additive.n_columns)
@@ -156,7 +159,7 @@ def _asked_by_exit(additive: Additive, plan: Plan, source: Source, outcome: Outc
 
 
 def _read_as_asked(plan: Plan, source: CsrSource) -> Outcome:
-    """Read CSR rows as an inquiry does, to whom a zero is a value; as they are stored some are read in full sooner."""
+    """Read CSR rows as an inquiry does, which asks for zeros, too, and never takes the shortcut of a full read."""
     order = plan.order[: plan.positions]
     own = plan._replace(
         order=np.arange(order.size, dtype=np.uint32), coef=np.ascontiguousarray(plan.coef[:, order.astype(np.intp)])
@@ -171,10 +174,7 @@ def _read_as_asked(plan: Plan, source: CsrSource) -> Outcome:
 
 
 def _asked_by_trees(model: TreeModel, plan: Plan, source: Any, outcome: Outcome) -> Callable[[slice], Flags]:
-    """Return what says which columns some rows asked for: those on their paths through the trees that they were read.
-
-    ``needs`` are columns here, one of which is a purchase of its own.
-    """
+    """Return a function that gives the columns some rows needed, (rows, columns): those on their paths."""
     trees, needs = tree_order(plan, model), model.walks.needs(np.arange(model.n_columns))
     counts = np.where(outcome.stopped, outcome.n_read, trees.size)
 

@@ -1,4 +1,4 @@
-"""What is vouched for, in figures and as text."""
+"""Certificates: a promise with its evidence, as a record and as text."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from saccade.terminal import SAVES_NOTHING, printable
 
 __all__ = ["Certificate", "ClassRecord", "StageRecord", "percent", "strictest"]
 
-# From this share on a plan reads nearly everything.
+# A plan that reads at least this share of a row saves nothing worth mentioning.
 NEARLY_ALL = 0.95
 
 
@@ -122,12 +122,12 @@ class Certificate:
 
     @property
     def counted(self) -> str:
-        """What ``features_per_row`` counts."""
+        """The unit of ``features_per_row``: features, terms, trees, or stored values of CSR rows."""
         return self.noun if self.stored_per_row is None else "stored values"
 
     @property
     def saves_nothing(self) -> bool:
-        """Whether nearly all of a row is read, at nearly the cost of all columns."""
+        """Whether early exit saves less than a twentieth, of what is read and of what it costs."""
         available = self.n_features if self.stored_per_row is None else self.stored_per_row
         shares = [(self.features_per_row, available)]
         if self.cost_per_row is not None and self.cost_of_all is not None:

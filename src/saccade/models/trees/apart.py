@@ -52,7 +52,8 @@ def take_apart(model: Any) -> TreeModel | None:
     calibrations = [calibration_of(calibrator)[1] for calibrator in calibrators]
     if calibrations and trees.classes.size == 2:  # one temperature for several classes changes no label
         trees, at = _calibrated(trees, model, calibrations)
-        return trees.counted_from(threshold.margin(model, trees.classes, at) if threshold else margin_of_half(at))
+        margin = margin_of_half(at) if threshold is None else threshold.margin(model, trees.classes, at, exact=True)
+        return trees.counted_from(margin)
     if threshold is None:
         return trees
     return trees.counted_from(threshold.margin(model, trees.classes, trees.margin_at))
