@@ -140,7 +140,8 @@ def watched(browser, width=1280):
     page, wrong = browser.new_page(viewport={"width": width, "height": 900}), []
     page.on("console", lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("requestfailed", lambda request: wrong.append(f"failed: {request.url}"))
+    aborted = "net::ERR_ABORTED"  # the next page was opened before the icon of this one was there
+    page.on("requestfailed", lambda r: None if r.failure == aborted else wrong.append(f"failed: {r.url}"))
     page.on("response", lambda answer: wrong.append(f"{answer.status}: {answer.url}") if answer.status >= 400 else None)
     return page, wrong
 
