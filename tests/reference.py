@@ -5,7 +5,7 @@ import math
 import numpy as np
 from scipy.stats import binom, norm
 
-from saccade.kernels.randomness import AUDIT, uniform
+from saccade.kernels.hashing import AUDIT, uniform
 from saccade.reading.arrays import ArraySource
 from saccade.reading.plan import decided
 from saccade.reading.reader import read_plan

@@ -12,7 +12,7 @@ from scipy.stats import kstest, norm
 
 from saccade.kernels.audit import upper_quantile
 from saccade.kernels.compiling import kernel
-from saccade.kernels.randomness import uniform
+from saccade.kernels.hashing import uniform
 
 
 @kernel

@@ -10,8 +10,8 @@ from sklearn.base import clone
 
 from data import correlated
 from saccade import ConstantSTST, CurvedSTST, ExponentiatedGradient, Full, PassiveAggressive, Pegasos, Perceptron
-from saccade.kernels.reordering import shuffle
 from saccade.kernels.state import N_AUDITED, N_SKIPPED
+from saccade.kernels.walks import shuffle
 from saccade.learners.passes import Team, new_memory
 
 

@@ -8,8 +8,8 @@ from hypothesis.extra.numpy import arrays
 from reference import order_by_magnitude
 
 from saccade import Pegasos
-from saccade.kernels.reordering import shuffle, sort_by_magnitude
 from saccade.kernels.state import BUCKETS
+from saccade.kernels.walks import shuffle, sort_by_magnitude
 from saccade.planning.orders import reading_order
 
 FLOATS = st.floats(-1e6, 1e6, width=32, allow_subnormal=False)

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Binarizer
 
 from saccade import Pegasos, Watch, attend
-from saccade.kernels.sparse_reading import HALVING, MOST_SPENT
+from saccade.kernels.sparse import HALVING, MOST_SPENT
 from saccade.reading.arrays import ArraySource
 from saccade.reading.plan import Plan
 from saccade.reading.reader import read_plan

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from saccade.asking.one_row import Decision, Row, Value, finite_number
 from saccade.kernels.tree_columns import NEARLY_ZERO
-from saccade.kernels.tree_rows import sum_leaves, walk_known
+from saccade.kernels.tree_walks import sum_leaves, walk_known
 from saccade.models.trees.model import TreeModel
 from saccade.planning.absence import Population
 from saccade.planning.part_prices import tree_order

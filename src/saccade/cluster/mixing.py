@@ -24,7 +24,7 @@ from saccade.cluster.partitions import (
     survey,
 )
 from saccade.cluster.tasks import Result, Tasks
-from saccade.kernels.reordering import shuffle
+from saccade.kernels.walks import shuffle
 from saccade.learners.classifier import AttentiveLearner, Totals, totals
 from saccade.learners.course import Patience, take_loss
 from saccade.learners.mixing import Mixing, copies_of, learn_apart, shares_walk, to_send

@@ -1,37 +1,219 @@
-"""The training path: every learner over dense rows and over sparse ones, with memory of earlier passes and with walks.
+"""Learn from rows in turn: dense and sparse ones, with memory of earlier passes, walks, or a budget.
 
 What a learner does without is None (``walk``, ``checkpoints``, ``indices`` of a dense row), and numba drops the code
 for it, which is most of what there is to compile.
+
+**Memory** of an example is its last margin, and when it was read. Margins go to and fro, so one that has risen since
+the reading before is remembered as half as far up. Between two readings a margin wanders like a random walk whose
+variance grows with the sum of the squared step lengths, the clock. So an example whose margin exceeded the importance
+threshold by more than T sqrt(age) is still clear, and is skipped unread. T is what a step of length 1 is expected to
+move a margin by, in proportion to the squared norm of a row, times the multiplier that follows the audited misses. The
+age is what the clock counted in whole passes, the one of the reading among them: within a pass margins hardly depend on
+how long ago they were read, for weights that have settled go to and fro, too.
+
+With a **budget** the same number of features is read of every example, and only these are learned from.
 """
 
 import math
+from typing import NamedTuple
 
-from saccade.kernels.audit import score, set_factors
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.kernels.audit import explore, is_walking, keep_walk, score, set_factors, teach, walk_over
 from saccade.kernels.compiling import inlined, internal, kernel
-from saccade.kernels.memory import is_clear, is_remembered, is_witness, pick, remember, squared_reach
+from saccade.kernels.hashing import AUDIT, OFFSET, stream_key, uniform, uniform_of
 from saccade.kernels.prefetching import prefetch, prefetch_far
-from saccade.kernels.randomness import AUDIT, stream_key
-from saccade.kernels.rows import dot, squared_norm
 from saccade.kernels.state import (
     ALGORITHM1,
     CHANGES,
     INTERCEPT,
     LOSS,
     MEAN_NORM2,
+    MULTIPLIER,
     N_AUDITED,
     N_EXAMPLES,
     N_FILTERED,
     N_READ,
     N_READ_FILTERED,
     N_UPDATES,
+    NEXT_REORDER,
     PEGASOS,
+    PERCEPTRON,
+    SAMPLED,
     SCALE,
     STEP,
     TAUGHT,
     State,
 )
-from saccade.kernels.stepping import catch_up, end_step, is_due, shrink, step_length, take_step
-from saccade.kernels.teaching import explore, is_walking, keep_walk, teach, walk_over
+from saccade.kernels.updates import catch_up, dot, end_step, is_due, shrink, squared_norm, step_length, take_step
+from saccade.kernels.walks import reorder, ring
+
+# A step along one row moves the margin of another by this share of their squared norm, before misses say otherwise.
+WANDERING = 0.038
+
+
+class Picked(NamedTuple):
+    """Those examples of a block that are to be read, and what each needs: room for a block of them."""
+
+    place: NDArray[np.uint32]  # among the rows that are learned from
+    step: NDArray[np.int64]
+    coin: NDArray[np.float64]  # the random number of the step
+
+
+@inlined
+def is_remembered(memory, i):
+    """Whether this example was read in an earlier pass."""
+    return memory.shape[0] > 0 and memory[i, 0] > -math.inf
+
+
+@inlined
+def squared_reach(scalars, settings):
+    """Return the variance of a margin per unit of the clock."""
+    wandering = WANDERING * scalars[MULTIPLIER] * (scalars[MEAN_NORM2] + settings.intercept)
+    return wandering * wandering
+
+
+@inlined
+def is_clear(memory, i, reach):
+    """Whether this example's margin is clear from memory alone."""
+    excess = memory[i, 0]
+    return (excess > 0) & (excess * excess > reach * memory[i, 1])
+
+
+@inlined
+def remember(memory, i, excess):
+    """Write down by how much this example's margin exceeds the importance threshold, now.
+
+    A margin that has risen is expected to fall back: it counts as the mean of now and before.
+    """
+    if memory.shape[0] > 0:
+        before = memory[i, 0]
+        memory[i, 0] = 0.5 * (excess + before) if -math.inf < before < excess else excess
+        memory[i, 1] = 0.0
+
+
+@inlined
+def is_witness(settings, coin, t):
+    """Whether this step's example is read to its end, whatever is known of it."""
+    return settings.fair & ((coin < settings.audit) | (coin < settings.teach) | (coin * t < settings.warm_up))
+
+
+@internal
+def pick(rows, begin, end, weights, memory, scalars, settings, coins, t, picked):
+    """Pick the examples of a block that memory does not skip; return how many, and the last step.
+
+    All at once and without a branch that depends on the data, for it would be guessed wrongly every third time: so
+    conditions are joined by operators that evaluate both sides.
+    """
+    reach = squared_reach(scalars, settings)
+    remembers, weighted = memory.shape[0] > 0, weights.shape[0] > 0
+    count = 0
+    for r in range(begin, end):
+        i = rows[r]
+        weight = weights[i] if weighted else 1.0
+        t += weight != 0
+        coin = uniform_of(coins, t)
+        clear = remembers and is_clear(memory, i, reach) & (not is_witness(settings, coin, t))
+        skipped = clear | (weight == 0)
+        picked.place[count], picked.step[count], picked.coin[count] = r, t, coin
+        count += not skipped
+    return count, t
+
+
+@kernel
+def age_all(memory, age):
+    """Let all that is remembered be older. numpy would keep other threads waiting meanwhile, and take longer."""
+    for i in range(memory.shape[0]):
+        memory[i, 1] += age
+
+
+@kernel
+def age_rows(memory, rows, age):
+    """Let what is remembered of these rows be older."""
+    for r in range(rows.shape[0]):
+        memory[rows[r], 1] += age
+
+
+@internal
+def choose(order, start, size, t, marked, chosen):
+    """List the features at the first positions of the order, each once; return how many. ``marked`` is room."""
+    n = order.shape[0]
+    count = 0
+    for position in range(size):
+        j = order[ring(start, position, n)]
+        if marked[j] != t:
+            marked[j] = t
+            chosen[count] = j
+            count += 1
+    return count
+
+
+@inlined
+def first_position(settings, n, t):
+    """Return where in the ring of draws this step begins."""
+    return int(uniform(settings.seed, OFFSET, t) * n) if settings.order >= SAMPLED else 0
+
+
+@inlined
+def take_part(state, walk, settings, indices, values, size, c, t, weight):
+    """Learn from part of an example; return False where its margin is not finite."""
+    inner = dot(state.weights, indices, values) + state.scalars[INTERCEPT]
+    margin = (2.0 * c - 1.0) * state.scalars[SCALE] * inner
+    if margin >= settings.law.theta and not (settings.rule == PERCEPTRON and margin <= 0):
+        pass_over(state, settings, t, size)
+        return math.isfinite(margin)
+    state.counters[N_READ] += size
+    length = learn_from(state, settings, indices, values, c, t, weight, inner, margin)
+    state.counters[CHANGES] += length > 0
+    if state.counters[CHANGES] >= state.counters[NEXT_REORDER]:
+        reorder(state, walk, settings)
+    return math.isfinite(margin) and not math.isnan(length)
+
+
+@kernel
+def train_budget_dense(X, target, rows, weights, state, walk, settings, chosen, values):
+    """Learn from part of the given rows in turn; return -1, or the row whose margin was not finite."""
+    for r in range(rows.shape[0]):
+        i = rows[r]
+        weight = weights[i] if weights.shape[0] > 0 else 1.0
+        if weight == 0:
+            continue
+        t = begin_step(state, state.counters[STEP] + 1)
+        start = first_position(settings, X.shape[1], t)
+        count = choose(walk.order, start, settings.limit, t, walk.work_whole, chosen)
+        for k in range(count):
+            values[k] = X[i, chosen[k]]
+        if not take_part(state, walk, settings, chosen[:count], values[:count], settings.limit, target[i], t, weight):
+            return i
+    return -1
+
+
+@kernel
+def train_budget_sparse(data, indices, indptr, target, rows, weights, state, walk, settings, chosen, values, room):
+    """Like train_budget_dense, for CSR rows; ``room`` is an array of n zeros, and is left so. Stored values count."""
+    for r in range(rows.shape[0]):
+        i = rows[r]
+        weight = weights[i] if weights.shape[0] > 0 else 1.0
+        if weight == 0:
+            continue
+        for k in range(indptr[i], indptr[i + 1]):
+            room[indices[k]] = data[k]
+        t = begin_step(state, state.counters[STEP] + 1)
+        start = first_position(settings, room.shape[0], t)
+        listed = choose(walk.order, start, settings.limit, t, walk.work_whole, chosen)
+        count = 0
+        for k in range(listed):
+            if room[chosen[k]] != 0:
+                chosen[count] = chosen[k]
+                values[count] = room[chosen[k]]
+                count += 1
+        for k in range(indptr[i], indptr[i + 1]):
+            room[indices[k]] = 0
+        if not take_part(state, walk, settings, chosen[:count], values[:count], count, target[i], t, weight):
+            return i
+    return -1
+
 
 # Scores mean something from this step on.
 FIRST_SCORED = 60.0

@@ -9,7 +9,7 @@ guessed or fetched by address, and one comparison serves as many rows as a vecto
 import numpy as np
 
 from saccade.kernels.compiling import inlined, kernel
-from saccade.kernels.tree_walks import goes_right
+from saccade.kernels.tree_walks import add_up, goes_right
 
 # A number times this has, in its highest five bits, another pattern for each power of two (a de Bruijn sequence).
 SEQUENCE_32, SHIFT_32 = np.uint32(0x077CB531), np.uint32(27)
@@ -84,16 +84,6 @@ def name_leaves(bits, sequence, shift, first, leaf, size):
 def look_up(table, leaf, output, size, out, at):
     for s in range(size):
         out[at + s] = table[leaf[s], output]
-
-
-@kernel
-def add_up(table, leaf, size, score, total):
-    """Add the leaves' outputs to the sums: a single one to one sum, or each to its own."""
-    outputs = table.shape[1]
-    for output in range(outputs):
-        sums = total[score if outputs == 1 else output]
-        for s in range(size):
-            sums[s] += table[leaf[s], output]
 
 
 @kernel

@@ -1,12 +1,13 @@
-"""Which leaf does each row come to? By walking from node to node: for deep trees, few rows, many columns.
+"""Bring rows to the leaves of trees by walking from node to node: for deep trees, few rows, many columns.
 
 Many walks go on at once, each of a row down a tree, so that while one waits for its value the others go on. Every few
-steps those that have arrived leave, and the others move together: in deep trees most leaves are far above the deepest.
+steps those that have arrived leave, and the others move together: in deep trees most leaves are far above the
+deepest.
 """
 
 import numpy as np
 
-from saccade.kernels.blocks import check
+from saccade.kernels.checkpoints import check
 from saccade.kernels.compiling import inlined, kernel
 
 # So many steps are made before arrived walks are looked for.
@@ -205,3 +206,35 @@ def walk_stages(packed, trees, rules, table, X, plan, walked, fewest, k, size, r
         size = check(plan, k, size, room.rows, room.values, room.total, room.places, written[0], written[1], written[2])
         k += 1
     return size, k
+
+
+@kernel
+def add_up(table, leaf, size, score, total):
+    """Add the leaves' outputs to the sums: a single one to one sum, or each to its own."""
+    outputs = table.shape[1]
+    for output in range(outputs):
+        sums = total[score if outputs == 1 else output]
+        for s in range(size):
+            sums[s] += table[leaf[s], output]
+
+
+@kernel
+def walk_known(nodes, rules, x, known, trees, reached, passed):
+    """Write where each of some trees brings a row: to a leaf, or to the first node whose column is not known.
+
+    ``passed`` marks the columns of the nodes that were gone through.
+    """
+    for t in range(trees.shape[0]):
+        node = nodes.root[trees[t]]
+        while nodes.left[node] != node and known[nodes.column[node]]:
+            column = nodes.column[node]
+            passed[column] = True
+            node = nodes.left[node] + goes_right(x[column], node, nodes, nodes.threshold, rules)
+        reached[t] = node
+
+
+@kernel
+def sum_leaves(table, score, leaf, total):
+    """Add up the leaves of one row in the library's order, in the precision of ``total``, (sums, 1)."""
+    for tree in range(score.shape[0]):
+        add_up(table, leaf[tree : tree + 1], 1, score[tree], total)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from saccade.kernels.compiling import inlined, kernel
-from saccade.kernels.randomness import WATCH, stream_key, uniform_of
+from saccade.kernels.hashing import WATCH, stream_key, uniform_of
 
 # Beyond this a detector is long past any threshold: it stays finite.
 LARGEST = 1e200

@@ -14,8 +14,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state, compute_class_weight
 
 from saccade.exceptions import OtherVersionWarning, warn
-from saccade.kernels.reordering import shuffle
 from saccade.kernels.state import EXPONENTIATED, STEP
+from saccade.kernels.walks import shuffle
 from saccade.learners.course import Course, Patience, take_loss
 from saccade.learners.online import OnlineLearner, UpdateRule, new_learner
 from saccade.learners.passes import new_memory

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from saccade.kernels import state as codes
 from saccade.kernels.state import Walk
-from saccade.kernels.stepping import multiply_out, shift_exponents
+from saccade.kernels.updates import multiply_out, shift_exponents
 from saccade.learners.online import OnlineLearner
 from saccade.learners.passes import Memory, Team
 from saccade.reading.inputs import Rows

@@ -7,11 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.kernels import state as codes
-from saccade.kernels.audit import FIRST_MULTIPLIER, FIRST_SHARE, FIRST_WIDTH, rarity
-from saccade.kernels.reordering import reorder
+from saccade.kernels.audit import FIRST_MULTIPLIER, FIRST_SHARE, FIRST_WIDTH, SCATTERED, rarity
 from saccade.kernels.state import Law, Settings, State, Walk
-from saccade.kernels.teaching import SCATTERED
-from saccade.kernels.thresholds import FEWEST_EXAMPLES
+from saccade.kernels.walks import FEWEST_EXAMPLES, reorder
 from saccade.planning.boundaries import Boundary, as_numbers
 from saccade.planning.orders import CODES
 from saccade.planning.stst import Moments, checkpoints, plan_prediction

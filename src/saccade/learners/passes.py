@@ -8,10 +8,16 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from saccade.kernels import state as codes
-from saccade.kernels.budget import train_budget_dense, train_budget_sparse
-from saccade.kernels.memory import Picked, age_all, age_rows
 from saccade.kernels.state import Moments, State
-from saccade.kernels.training import train_dense, train_sparse
+from saccade.kernels.training import (
+    Picked,
+    age_all,
+    age_rows,
+    train_budget_dense,
+    train_budget_sparse,
+    train_dense,
+    train_sparse,
+)
 from saccade.learners.online import OnlineLearner
 from saccade.reading.inputs import Rows
 from saccade.reading.sparse import stored_arrays

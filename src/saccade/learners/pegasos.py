@@ -3,7 +3,7 @@
 from typing import Any, ClassVar, Literal
 
 from saccade.kernels.state import ALGORITHM1, PEGASOS
-from saccade.kernels.stepping import RELATIVE
+from saccade.kernels.updates import RELATIVE
 from saccade.learners.classifier import AttentiveLearner
 from saccade.learners.online import UpdateRule
 from saccade.planning.boundaries import Boundary

@@ -1,6 +1,6 @@
 """Which feature is read next: one function per order, for a plan whose weights no longer move.
 
-While a learner learns, its order follows the weights in ``kernels.reordering``.
+While a learner learns, its order follows the weights in ``kernels.walks``.
 """
 
 from collections.abc import Callable

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from saccade.kernels.paths import add_asked
+from saccade.kernels.tree_building import add_asked
 from saccade.models.additive import Additive
 from saccade.models.tables.model import TermModel
 from saccade.models.trees.model import TreeModel

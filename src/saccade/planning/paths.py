@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.kernels.paths import buy, expected_prices, prices_at
+from saccade.kernels.tree_building import buy, expected_prices, prices_at
 from saccade.planning.prices import Basket, Prices
 
 __all__ = ["PathPrices"]

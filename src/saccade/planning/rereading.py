@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.kernels.following import find_stops, follow_blocks
+from saccade.kernels.checkpoints import find_stops, follow_blocks
 from saccade.reading.arrays import BLOCK, as_read_only
 from saccade.reading.plan import Plan
 from saccade.reading.room import new_room

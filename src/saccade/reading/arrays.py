@@ -6,8 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from saccade.kernels.blocks import gather, read_blocks
-from saccade.kernels.full_reading import read_some
+from saccade.kernels.checkpoints import gather
+from saccade.kernels.dense import read_blocks, read_some
 from saccade.reading.plan import Outcome, Plan
 from saccade.reading.room import new_outcome, new_room
 

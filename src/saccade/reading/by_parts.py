@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.kernels.blocks import add_part, check, copy_some
-from saccade.kernels.reading import first_bad
+from saccade.kernels.checkpoints import add_part, check, copy_some, first_bad
 from saccade.reading.plan import Outcome, Plan, per_plan
 from saccade.reading.room import Room, Written, new_outcome, new_room
 from saccade.reading.sources import Source

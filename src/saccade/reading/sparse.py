@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.kernels.sparse_reading import look_up, read_looked_up, read_stored
+from saccade.kernels.sparse import look_up, read_looked_up, read_stored
 from saccade.reading.arrays import Selection, as_read_only
 from saccade.reading.plan import Outcome, Plan
 from saccade.reading.room import new_outcome

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from saccade.exceptions import NotNumbersError
-from saccade.kernels.blocks import gather
+from saccade.kernels.checkpoints import gather
 from saccade.reading.arrays import Selection
 from saccade.reading.distinct import distinct_values, is_missing, series_of
 from saccade.reading.partitions import is_collection

@@ -8,7 +8,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.kernels.texts import fill_slots, find_texts
+from saccade.kernels.lookups import fill_slots, find_texts
 from saccade.reading.distinct import series_of
 
 __all__ = ["KnownTexts", "Texts", "texts_in", "texts_of"]

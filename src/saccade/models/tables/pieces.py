@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.kernels.pieces import evaluate_pieces
+from saccade.kernels.lookups import evaluate_pieces
 from saccade.models.tables.blocks import Formula
 from saccade.models.tables.maps import (
     Bins,

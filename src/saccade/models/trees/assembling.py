@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.kernels.growing import number_siblings
+from saccade.kernels.tree_building import number_siblings
 from saccade.models.trees.ensemble import Nodes
 
 __all__ = ["Tree", "assemble"]

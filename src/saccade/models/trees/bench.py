@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.kernels.blocks import check
+from saccade.kernels.checkpoints import check
 from saccade.kernels.tree_columns import is_complete, rows_without
 from saccade.kernels.tree_scans import fill_by_scan, sum_by_scan
 from saccade.kernels.tree_walks import fill_by_walk, sum_by_walk, walk_stages

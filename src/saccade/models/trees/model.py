@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.kernels.tree_margins import keep_labels
+from saccade.kernels.tree_building import keep_labels
 from saccade.models.additive import Ranges
 from saccade.models.categories import Categories
 from saccade.models.trees.ensemble import Ensemble

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.kernels.screens import add_expected, count_up
+from saccade.kernels.tree_building import add_expected, count_up
 from saccade.models.trees.assembling import Tree, assemble
 from saccade.models.trees.ensemble import NO_SCORE, Nodes
 from saccade.models.trees.model import TreeModel

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from saccade.kernels.blocks import gather
+from saccade.kernels.checkpoints import gather
 from saccade.kernels.tree_columns import gather_columns, mark_zeros, scatter_rows
 from saccade.models.categories import Categories
 from saccade.reading.arrays import FLOATS_AND_BYTES, ArraySource, Selection, as_read_only

@@ -1,7 +1,10 @@
-"""Texts that lie one behind another, looked up among known ones by their first and last eight bytes.
+"""Look texts up among known ones, and evaluate piecewise polynomials.
 
-Up to sixteen bytes, these are all there are; only longer texts are hashed and compared byte by byte.
+Texts that lie one behind another are compared by their first and last eight bytes, which is all there is up to sixteen
+bytes; only longer ones are hashed and compared byte by byte.
 """
+
+import math
 
 import numpy as np
 
@@ -117,3 +120,28 @@ def find_texts(data, offsets, valid, place, rows, known, bounds, ends, slots, ou
             slot = (slot + np.uint64(1)) & mask
             code = np.int64(slots[slot])
         out[s] = code if code >= 0 else n
+
+
+@kernel
+def evaluate_pieces(values, edges, origin, coefficients, missing, out):
+    """Write the value of each score, (values, scores); an infinite number has none."""
+    degree = coefficients.shape[2] - 1
+    for i in range(values.shape[0]):
+        x = values[i]
+        if not math.isfinite(x):
+            for k in range(out.shape[1]):
+                out[i, k] = missing[k] if math.isnan(x) else math.nan
+            continue
+        low, high = 0, edges.shape[0]
+        while low < high:
+            middle = (low + high) // 2
+            if edges[middle] <= x:
+                low = middle + 1
+            else:
+                high = middle
+        u = x - origin[low]
+        for k in range(out.shape[1]):
+            total = coefficients[low, k, degree]
+            for d in range(degree - 1, -1, -1):
+                total = total * u + coefficients[low, k, d]
+            out[i, k] = total

@@ -1,9 +1,12 @@
-"""One step of a learner once an example's margin is known: the update rules and the average."""
+"""Take one step of learning: sums over one row, update rules, averages, and moments of features.
+
+A row is dense if its ``indices`` are None, else its stored values; numba drops the branch that is not taken. Means and
+variances of a class are learned online (Welford 1962).
+"""
 
 import math
 
-from saccade.kernels.compiling import inlined, internal, kernel
-from saccade.kernels.rows import add_exponentially, add_row, both, largest_magnitude
+from saccade.kernels.compiling import inlined, internal, kernel, loop
 from saccade.kernels.state import (
     ALGORITHM1,
     AVERAGE_WEIGHT,
@@ -30,6 +33,120 @@ from saccade.kernels.state import (
     STEP,
     TOTAL,
 )
+from saccade.kernels.walks import ring
+
+
+@inlined
+def learn_value(counts, mean, var, j, value):
+    """Take one value into the moments of its feature; return by how much the mean moves."""
+    kind = mean.dtype.type
+    counts[j] += kind(1)
+    rate = kind(1) / counts[j]
+    difference = kind(value) - mean[j]
+    moved = difference * rate
+    mean[j] += moved
+    var[j] += (difference * (kind(value) - mean[j]) - var[j]) * rate
+    return moved
+
+
+@loop
+def learn_moments(counts, mean, var, row, weights):
+    """Take a whole row into the moments of its class.
+
+    Return by how much this moves the unscaled margin that is expected of the class.
+    """
+    expected = mean.dtype.type(0)
+    for j in range(row.shape[0]):
+        expected += weights[j] * learn_value(counts, mean, var, j, row[j])
+    return expected
+
+
+@kernel
+def learn_read_moments(counts, mean, var, row, order, start, size, weights):
+    """Take the features that were read, and no others, into the moments of their class, as the paper does.
+
+    Return what learn_moments does.
+    """
+    expected = mean.dtype.type(0)
+    for position in range(size):
+        j = order[ring(start, position, order.shape[0])]
+        expected += weights[j] * learn_value(counts, mean, var, j, row[j])
+    return expected
+
+
+@loop
+def dot(weights, indices, values):
+    kind = weights.dtype.type
+    total = kind(0)
+    if indices is None:
+        for k in range(values.shape[0]):
+            total += weights[k] * kind(values[k])
+    else:
+        for k in range(values.shape[0]):
+            total += weights[indices[k]] * kind(values[k])
+    return total
+
+
+@loop
+def squared_norm(weights, values):
+    """Return the squared norm of a row, in the precision of the weights."""
+    kind = weights.dtype.type
+    total = kind(0)
+    for k in range(values.shape[0]):
+        value = kind(values[k])
+        total += value * value
+    return total
+
+
+@loop
+def largest_magnitude(values):
+    largest = 0.0
+    for k in range(values.shape[0]):
+        largest = max(largest, abs(float(values[k])))
+    return largest
+
+
+@loop
+def add_row(weights, correction, indices, values, coefficient, corrected):
+    """Add coefficient times the row to the weights, and corrected times it to what corrects their average, if any."""
+    kind = weights.dtype.type
+    added, owed = kind(coefficient), kind(corrected)
+    averaged = correction.shape[0] > 0
+    for k in range(values.shape[0]):
+        j = k if indices is None else indices[k]
+        value = kind(values[k])
+        weights[j] += added * value
+        if averaged:
+            correction[j] += owed * value
+
+
+@inlined
+def both(potential, shift):
+    """Return the positive and the negative one of two weights whose logarithms are opposite, but for a shift."""
+    return math.exp(potential - shift), math.exp(-potential - shift)
+
+
+@loop
+def add_exponentially(weights, correction, potential, indices, values, coefficient, total, shift):
+    """Add coefficient times the row to the logarithms of the positive weights, and subtract it from the negative ones'.
+
+    ``weights`` are the difference of the two, and total times their change is added to what corrects their average.
+    Return by how much the sum of the two grows.
+    """
+    grown = 0.0
+    for k in range(values.shape[0]):
+        if values[k] == 0:
+            continue
+        j = k if indices is None else indices[k]
+        up, down = both(potential[j], shift)
+        potential[j] += coefficient * values[k]
+        more, less = both(potential[j], shift)
+        if correction.shape[0] > 0:
+            correction[j] += total * (more - less - weights[j])
+        weights[j] = more - less
+        grown += (more + less) - (up + down)
+    return grown
+
 
 # Below this scale the weights are multiplied out. The average is a difference of two sums that grow apart as the scale
 # falls, so it must not fall far.

@@ -1,14 +1,41 @@
-"""Full margins of rows of a dense array, along whichever way its memory runs.
+"""Read rows of a dense array by a plan, or in full, along whichever way its memory runs.
 
-Every row has the same bits whatever rows are read with it. Rows that do not follow one another are asked for ahead: the
-processor foresees where a run of values goes on, and not where the next one begins.
+Every row has the same bits whatever rows are read with it. Rows that do not follow one another are prefetched: the
+processor foresees where a run of values goes on, but not where the next one begins.
 """
 
 import numpy as np
 
+from saccade.kernels.checkpoints import all_finite, check, first_bad, gather, weighted_sum
 from saccade.kernels.compiling import inlined, kernel, loop
 from saccade.kernels.prefetching import prefetch, prefetch_far
-from saccade.kernels.reading import first_bad, weighted_sum
+
+
+@kernel
+def read_blocks(X, plan, rows, values, total, places, margin, n_read, stopped):
+    """Read all rows of an array in the room that is given.
+
+    Return -1, or the first row whose margin is not finite.
+    """
+    block, bad = rows.shape[0], -1
+    for start in range(0, X.shape[0], block):
+        size = min(block, X.shape[0] - start)
+        for s in range(size):
+            rows[s] = start + s
+        position = 0
+        for k in range(plan.checkpoints.shape[0]):
+            for p in range(position, plan.checkpoints[k]):
+                gather(X[:, plan.order[p]], rows, size, values[p])
+            position = plan.checkpoints[k]
+            size = check(plan, k, size, rows, values, total, places, margin, n_read, stopped)
+            if size == 0:
+                break
+        read_to_the_end(X, plan, size, rows, total, margin, n_read, stopped)
+        for i in range(start, min(start + block, X.shape[0])):
+            if bad < 0 and not all_finite(margin[i]):
+                bad = i
+    return bad
+
 
 # So many rows at a time are summed by columns, so that their sums stay in the nearest cache.
 TILE = 256

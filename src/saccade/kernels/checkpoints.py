@@ -1,12 +1,53 @@
-"""Running a plan over a dense array: a block of rows at a time, feature after feature, undecided rows moved together.
+"""Weigh what was read at a checkpoint, and decide rows. The reference for all readers is ``tests/reference.py``.
 
-So a column is read from top to bottom where columns are contiguous; and where rows are, many rows are waited for at
-once.
+A block of rows is read feature after feature, and undecided rows are moved together: so a column is read from top to
+bottom where columns are contiguous, and where rows are, many cache lines are waited for at once.
 """
 
+import math
+
 from saccade.kernels.compiling import inlined, kernel, loop
-from saccade.kernels.full_reading import read_to_the_end
-from saccade.kernels.reading import all_finite, is_clear
+
+
+@loop
+def weighted_sum(values, weights):
+    total = 0.0
+    for k in range(values.shape[0]):
+        total += weights[k] * values[k]
+    return total
+
+
+@inlined
+def is_clear(scores, lower, upper):
+    """Whether one score is far enough on either side, or the best of several leads the second best by what it must."""
+    if scores.shape[0] == 1:
+        clear = (scores[0] >= upper[0]) | (scores[0] <= lower[0])
+    else:
+        best, second, demanded = -math.inf, -math.inf, math.inf
+        for c in range(scores.shape[0]):
+            second = max(second, min(best, scores[c]))
+            demanded = upper[c] if scores[c] > best else demanded
+            best = max(best, scores[c])
+        clear = best - second >= demanded
+    return clear
+
+
+@inlined
+def all_finite(scores):
+    finite = True
+    for c in range(scores.shape[0]):
+        finite = finite and math.isfinite(scores[c])
+    return finite
+
+
+@kernel
+def first_bad(margin):
+    """Return the first row whose scores, (rows, scores), are not all finite, or -1."""
+    bad = -1
+    for i in range(margin.shape[0]):
+        if bad < 0 and not all_finite(margin[i]):
+            bad = i
+    return bad
 
 
 @loop
@@ -103,27 +144,47 @@ def check(plan, k, size, rows, values, total, places, margin, n_read, stopped):
     return left
 
 
-@kernel
-def read_blocks(X, plan, rows, values, total, places, margin, n_read, stopped):
-    """Read all rows of an array in the room that is given.
+@inlined
+def note(k, start, size, total, reached, label):
+    """Write down what a checkpoint's thresholds are compared with, and the class that it would decide for."""
+    for s in range(size):
+        if total.shape[0] == 1:
+            reached[start + s, k], label[start + s, k] = total[0, s], total[0, s] > 0
+        else:
+            best, second, leader = -math.inf, -math.inf, 0
+            for c in range(total.shape[0]):
+                second = max(second, min(best, total[c, s]))
+                leader = c if total[c, s] > best else leader
+                best = max(best, total[c, s])
+            reached[start + s, k], label[start + s, k] = best - second, leader
 
-    Return -1, or the first row whose margin is not finite.
-    """
-    block, bad = rows.shape[0], -1
+
+@kernel
+def follow_blocks(X, plan, rows, values, total, reached, label):
+    """Read all rows of an array up to the last checkpoint, in the room that is given, whatever the thresholds."""
+    block = rows.shape[0]
     for start in range(0, X.shape[0], block):
-        size = min(block, X.shape[0] - start)
+        size, position = min(block, X.shape[0] - start), 0
         for s in range(size):
             rows[s] = start + s
-        position = 0
         for k in range(plan.checkpoints.shape[0]):
             for p in range(position, plan.checkpoints[k]):
                 gather(X[:, plan.order[p]], rows, size, values[p])
             position = plan.checkpoints[k]
-            size = check(plan, k, size, rows, values, total, places, margin, n_read, stopped)
-            if size == 0:
-                break
-        read_to_the_end(X, plan, size, rows, total, margin, n_read, stopped)
-        for i in range(start, min(start + block, X.shape[0])):
-            if bad < 0 and not all_finite(margin[i]):
-                bad = i
-    return bad
+            weigh(plan, k, size, values, total)
+            note(k, start, size, total, reached, label)
+
+
+@kernel
+def find_stops(reached, label, lower, upper, stop):
+    """Find the first checkpoint that decides each row; their number where none does."""
+    one_score = upper.shape[0] == 1
+    for i in range(reached.shape[0]):
+        k, clear = 0, False
+        while k < reached.shape[1] and not clear:
+            if one_score:
+                clear = (reached[i, k] >= upper[0, k]) | (reached[i, k] <= lower[0, k])
+            else:
+                clear = reached[i, k] >= upper[label[i, k], k]
+            k += not clear
+        stop[i] = k

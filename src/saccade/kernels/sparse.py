@@ -1,4 +1,4 @@
-"""Running a plan over CSR rows by what they store: a full read is one pass, for all scores at once.
+"""Read CSR rows by their stored values: a full read is one pass, for all scores at once.
 
 A plan's columns are looked up in the row's indices, which ascend; values that are not stored are zero.
 """
@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 
+from saccade.kernels.checkpoints import all_finite, first_bad, is_clear, weighted_sum
 from saccade.kernels.compiling import inlined, kernel
-from saccade.kernels.reading import all_finite, first_bad, is_clear, weighted_sum
 
 # To look a column up costs about so many times what the next stored value costs, for every halving of the row: the
 # steps of a search wait for each other, and which way they go cannot be guessed. Roughly 24 ns in rows of 100 stored
